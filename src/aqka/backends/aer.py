@@ -31,6 +31,7 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.simulated import ExactBackend, draw_outcomes
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -137,6 +138,11 @@ class AerBackend(CircuitBackend, ExactBackend):
             del self._compiled[PAIRS.name]
         return self._kernel
 
+    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
+        values = PAIRS.values(plan, rows, self._rows, self._columns)
+        found: FloatArray = self._compile(PAIRS, flips=True).probabilities(values)
+        return found
+
     def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
         """Draw from the exact noisy probabilities of points or reference states."""
         return draw_outcomes(plan, partial(self._probabilities, plan), rng)
@@ -149,14 +155,15 @@ class AerBackend(CircuitBackend, ExactBackend):
         found: FloatArray = self._compile(program).probabilities(values)
         return found
 
-    def _compile(self, program: Program) -> Any:
+    def _compile(self, program: Program, flips: bool = False) -> Any:
         """Return the circuit of a program with its noise, compiled once."""
-        if program.name not in self._compiled:
+        name = "flips" if flips else program.name
+        if name not in self._compiled:
             sent = self._circuits.of(program)
-            kind = OutcomeProgram if program.reads_all_qubits else FidelityProgram
+            kind = OutcomeProgram if flips or program.reads_all_qubits else FidelityProgram
             model = noise_on_circuit(self._noise, sent.circuit)
-            self._compiled[program.name] = kind(sent.circuit, model, sent.parameters)
-        return self._compiled[program.name]
+            self._compiled[name] = kind(sent.circuit, model, sent.parameters)
+        return self._compiled[name]
 
     def _identity(self) -> list[str]:
         return [

@@ -7,6 +7,7 @@ from aqka._util.arrays import MAX_PAIRS, BoolArray, FloatArray, IntArray, as_cou
 from aqka._util.shown import Shown
 from aqka.core.pairs import KernelPrior
 from aqka.core.plans import ShotPlan
+from aqka.core.tolerance import Counts, Tolerance, as_hits
 from aqka.errors import InputError
 
 WEAKEST_PRIOR = 1.0
@@ -20,6 +21,8 @@ class BlockTable(Shown):
     ----------
     n_rows, n_cols
         Numbers of test and of training points.
+    tolerance
+        How much of a hit a shot with flipped bits is; None counts hits.
 
     Examples
     --------
@@ -29,7 +32,7 @@ class BlockTable(Shown):
     (14, [[0.1, 0.1, 0.5], [1.0, 0.1, 0.1]])
     """
 
-    def __init__(self, n_rows: int, n_cols: int) -> None:
+    def __init__(self, n_rows: int, n_cols: int, tolerance: Tolerance | None = None) -> None:
         shape = (as_count(n_rows, "n_rows"), as_count(n_cols, "n_cols"))
         if shape[0] * shape[1] > MAX_PAIRS:
             raise InputError(
@@ -37,7 +40,8 @@ class BlockTable(Shown):
                 f"{shape[0]:,} times {shape[1]:,}; take fewer test points at a time."
             )
         self.shots: IntArray = np.zeros(shape, dtype=np.int64)
-        self.hits: IntArray = np.zeros(shape, dtype=np.int64)
+        self.tolerance = tolerance
+        self.hits: Counts = np.zeros(shape, dtype=np.int64 if tolerance is None else np.float64)
 
     def _figures(self) -> dict[str, object]:
         rows, cols = self.shots.shape
@@ -66,7 +70,12 @@ class BlockTable(Shown):
             if points.size and points.max() >= size:
                 raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
         np.add.at(self.shots, (plan.rows, plan.cols), plan.shots)
-        np.add.at(self.hits, (plan.rows, plan.cols), counts)
+        won = counts if self.tolerance is None else counts @ self.tolerance.worths
+        np.add.at(self.hits, (plan.rows, plan.cols), won)
+
+    def as_hits(self) -> tuple[Counts, Counts]:
+        """Return as many shots of hits or misses, and hits, as tell each entry equally well."""
+        return as_hits(self.tolerance, self.shots, self.hits)
 
     def estimate(self, unseen: float) -> FloatArray:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
@@ -74,7 +83,7 @@ class BlockTable(Shown):
 
     def prior(self) -> KernelPrior:
         """Return what the measured entries say about any entry."""
-        found = KernelPrior.of_counts(self.shots.ravel(), self.hits.ravel())
+        found = KernelPrior.of_counts(*(counts.ravel() for counts in self.as_hits()))
         # Away from 0 and 1, as one more shot would be: there nothing would be measured again.
         margin = 0.5 / (int(self.seen.sum()) + 1)
         return KernelPrior(
@@ -84,9 +93,9 @@ class BlockTable(Shown):
 
     def smoothed(self, prior: KernelPrior) -> FloatArray:
         """Return the posterior mean per pair; strictly between 0 and 1."""
-        weight = prior.strength
-        return np.asarray((self.hits + weight * prior.mean) / (self.shots + weight))
+        weight, (shots, hits) = prior.strength, self.as_hits()
+        return np.asarray((hits + weight * prior.mean) / (shots + weight))
 
     def variance(self, prior: KernelPrior) -> FloatArray:
         """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
-        return prior.variance(self.smoothed(prior), self.shots)
+        return prior.variance(self.smoothed(prior), self.as_hits()[0])

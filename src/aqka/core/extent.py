@@ -31,6 +31,8 @@ class Extent:
         Settings and qubits of a run that measures points.
     calibration
         Shots of a run's calibration.
+    bits
+        Bits whose flips a run of pairs counts.
     """
 
     points: int | None = None
@@ -39,6 +41,7 @@ class Extent:
     new_points: int | None = None
     pauli: tuple[int, int] | None = None
     calibration: int | None = None
+    bits: int | None = None
 
     @property
     def design(self) -> str:
@@ -69,6 +72,7 @@ class Extent:
             _within(facts, "new_points", 1, most),
             pauli,
             _within(facts, "calibration", 2, MAX_COUNT),
+            _within(facts, "bits", 1, MAX_QUBITS),
         )
         trains = found.points is not None and (pauli is not None or diagonal is not None)
         if not trains and found.block is None and (found.new_points is None or pauli is None):

@@ -7,9 +7,18 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import (
+    MAX_PAIRS,
+    MAX_POINTS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_count,
+    as_counts,
+)
 from aqka.core.extent import Diagonal
 from aqka.core.plans import ShotPlan, UnitTable
+from aqka.core.tolerance import Counts, Tolerance, as_hits
 from aqka.errors import InputError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -36,6 +45,9 @@ class PairTable(UnitTable):
         ``"known"``: K_ii = 1 costs nothing and is not in the table, which then has N(N-1)/2
         pairs. ``"measured"``: the diagonal is measured like any pair, and the table has the
         paper's M = N(N+1)/2 pairs.
+    bits
+        Bits of an outcome where those that are flipped count: ``flips`` has the shots of each pair
+        with 0, 1, … of them, ``tolerance`` what they are worth, and ``hits`` are fractions then.
 
     Examples
     --------
@@ -51,7 +63,9 @@ class PairTable(UnitTable):
 
     PLAN = ShotPlan
 
-    def __init__(self, n_points: int, diagonal: Diagonal = "known") -> None:
+    def __init__(
+        self, n_points: int, diagonal: Diagonal = "known", bits: int | None = None
+    ) -> None:
         self.n_points = as_count(n_points, "n_points", minimum=2)
         if self.n_points > MAX_POINTS:
             raise InputError(
@@ -65,7 +79,22 @@ class PairTable(UnitTable):
         if diagonal == "measured":
             self.n_pairs += self.n_points
         self.shots: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
-        self.hits: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
+        self.hits: Counts = np.zeros(self.n_pairs, dtype=np.int64)
+        self.flips: IntArray | None = None
+        self.tolerance: Tolerance | None = None
+        if bits is not None:
+            if self.n_pairs * (bits + 1) > MAX_PAIRS:
+                raise InputError(
+                    f"flipped bits of {self.n_pairs:,} pairs of {bits} qubits are more than "
+                    f"{MAX_PAIRS:,} counts; take fewer points, or reading='all-zero'."
+                )
+            self.flips = np.zeros((self.n_pairs, bits + 1), dtype=np.int64)
+            self.tolerance = Tolerance(bits)
+
+    @property
+    def counts(self) -> IntArray:
+        """What was counted: flipped bits, or hits."""
+        return self.hits if self.flips is None else self.flips
 
     def _figures(self) -> dict[str, object]:
         return {
@@ -81,7 +110,7 @@ class PairTable(UnitTable):
     def read_only(self) -> Self:
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
         copy = type(self)(self.n_points, self.diagonal)
-        copy.shots, copy.hits = self.shots.copy(), self.hits.copy()
+        copy.shots, copy.hits, copy.tolerance = self.shots.copy(), self.hits.copy(), self.tolerance
         for counts in (copy.shots, copy.hits):
             counts.setflags(write=False)
         return copy
@@ -89,6 +118,10 @@ class PairTable(UnitTable):
     @property
     def _mask(self) -> BoolArray:
         return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)
+
+    def as_hits(self) -> tuple[Counts, Counts]:
+        """Return as many shots of hits or misses, and hits, as tell each entry equally well."""
+        return as_hits(self.tolerance, self.shots, self.hits)
 
     @property
     def unit_shots(self) -> IntArray:
@@ -130,8 +163,15 @@ class PairTable(UnitTable):
         counts = plan.checked(hits)
         index = self.index(plan.rows, plan.cols)
         # np.add.at sums a pair that stands several times in one plan.
+        if self.flips is not None and plan.bits != self.flips.shape[1] - 1:
+            raise InputError("the plan counts other flipped bits than the table.")
         np.add.at(self.shots, index, plan.shots)
-        np.add.at(self.hits, index, counts)
+        if self.flips is not None:
+            np.add.at(self.flips, index, counts)
+            self.tolerance = Tolerance.of(self.flips[~self.on_diagonal()])
+            self.hits = self.flips @ self.tolerance.worths
+        else:
+            np.add.at(self.hits, index, counts if plan.bits is None else counts[:, 0])
 
     def estimate(self, unseen: float = 0.0) -> FloatArray:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
@@ -178,7 +218,7 @@ class PairTable(UnitTable):
         part = PairTable(chosen.size, self.diagonal)
         rows, cols = part.pairs()
         index = self.index(chosen[rows], chosen[cols])
-        part.shots, part.hits = self.shots[index], self.hits[index]
+        part.shots, part.hits, part.tolerance = self.shots[index], self.hits[index], self.tolerance
         return part
 
     def on_diagonal(self) -> BoolArray:
@@ -202,7 +242,7 @@ class KernelPrior:
     strength: float
 
     @classmethod
-    def of_counts(cls, shots: IntArray, hits: IntArray) -> "KernelPrior":
+    def of_counts(cls, shots: Counts, hits: Counts) -> "KernelPrior":
         """Fit mean and variance by moments.
 
         h(h-1) / s(s-1) is unbiased for K² where s ≥ 2, so the variance of the *entries* is found
@@ -228,14 +268,16 @@ class KernelPrior:
     def of(cls, table: PairTable) -> "KernelPrior":
         """Fit the off-diagonal entries of a training kernel."""
         off_diagonal = ~table.on_diagonal()
-        return cls.of_counts(table.shots[off_diagonal], table.hits[off_diagonal])
+        shots, hits = table.as_hits()
+        return cls.of_counts(shots[off_diagonal], hits[off_diagonal])
 
     def posterior_mean(self, table: PairTable) -> FloatArray:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
-        return np.asarray((table.hits + self.strength * mean) / (table.shots + self.strength))
+        shots, hits = table.as_hits()
+        return np.asarray((hits + self.strength * mean) / (shots + self.strength))
 
-    def variance(self, k: FloatArray, shots: IntArray) -> FloatArray:
+    def variance(self, k: FloatArray, shots: Counts) -> FloatArray:
         """Return the variance of K-hat per pair; of an unseen one, that of the prior.
 
         ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
@@ -244,4 +286,4 @@ class KernelPrior:
 
     def variances(self, table: PairTable) -> FloatArray:
         """Return the variance of K-hat of each pair of a table."""
-        return self.variance(self.posterior_mean(table), table.shots)
+        return self.variance(self.posterior_mean(table), table.as_hits()[0])

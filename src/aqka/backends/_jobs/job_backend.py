@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.outcomes import (
+    DealtRows,
+    FlipTally,
+    HitTally,
+    OutcomeTally,
+    Tally,
+    packed_bits,
+)
 from aqka.backends._jobs.rows import (
     Chunk,
     JobShape,
@@ -224,7 +231,7 @@ class JobBackend(CircuitBackend):
         submission that ended in an error may have reached the service all the same, so its jobs are
         looked for first. In a new process call :meth:`recover`.
         """
-        check_plan(plan, self.shape, self.n_qubits)
+        check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         self._prepare(plan)
         key = self._submission_key(plan, tag)
         with self._passing_errors():
@@ -261,7 +268,7 @@ class JobBackend(CircuitBackend):
         self._sent_on.pop(key, None)
         job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
         points = program_of(plan).reads_all_qubits
-        return Ticket(job_ids, layout, points, deal, beside).write()
+        return Ticket(job_ids, layout, points, deal, beside, plan.bits is not None).write()
 
     def _send(
         self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
@@ -285,7 +292,7 @@ class JobBackend(CircuitBackend):
         before they were run do not count. None says that there is no job; where only some of a
         plan's jobs are there, the others are sent.
         """
-        check_plan(plan, self.shape, self.n_qubits)
+        check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         with self._passing_errors():
             found = self._find_parts(plan, tag)
         if not found:
@@ -353,9 +360,11 @@ class JobBackend(CircuitBackend):
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
-        tally: HitTally | OutcomeTally = HitTally(len(parsed.layout.shots))
+        tally: Tally = HitTally(len(parsed.layout.shots))
         if parsed.points:
             tally = OutcomeTally(self.n_qubits)
+        elif parsed.flips:
+            tally = FlipTally(len(parsed.layout.shots), self.n_qubits)
         jobs: list[Any] = []
         counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)
@@ -394,7 +403,7 @@ class JobBackend(CircuitBackend):
 
     def _count(
         self,
-        tally: HitTally | OutcomeTally,
+        tally: Tally,
         result: Any,
         parsed: Ticket,
         chunk: Chunk,

@@ -134,6 +134,22 @@ class HitTally:
         return self._hits
 
 
+class FlipTally:
+    """Counts the ones in the outcomes of pairs."""
+
+    def __init__(self, n_pairs: int, n_qubits: int) -> None:
+        self._counts = np.zeros((n_pairs, n_qubits + 1), dtype=np.int64)
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        """Count the bits of a job's rows."""
+        rows, counted = chunk.seen(bits)
+        np.add.at(self._counts, (rows, np.bitwise_count(counted).sum(axis=1, dtype=np.int64)), 1)
+
+    def answer(self) -> IntArray:
+        """Return how many shots of each pair have 0, 1, … ones."""
+        return self._counts
+
+
 class OutcomeTally:
     """Counts the outcomes of points."""
 
@@ -152,3 +168,6 @@ class OutcomeTally:
     def answer(self) -> OutcomeCounts:
         """Return how often each outcome was seen in each row of the plan."""
         return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
+
+
+Tally = HitTally | FlipTally | OutcomeTally
