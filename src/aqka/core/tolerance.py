@@ -84,10 +84,13 @@ class Tolerance:
     @property
     def meaning(self) -> str:
         """Which kernel it is, in a sentence."""
-        return (
-            f"K̂ is the mean of w^h over shots with h flipped bits, w = {self.weight:.3g}: another "
-            "kernel than the fidelity."
-        )
+        which = "the fidelity" if self.is_fidelity else "another kernel than the fidelity"
+        return f"K̂ is the mean of w^h over shots with h flipped bits, w = {self.weight:.3g}: {which}."
+
+    @property
+    def is_fidelity(self) -> bool:
+        """Whether only shots without a flipped bit count."""
+        return self.weight == 0
 
     @property
     def worths(self) -> FloatArray:

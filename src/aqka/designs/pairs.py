@@ -123,7 +123,8 @@ class PairEstimate(KernelEstimate):
         self.table, self._reading, self._landmarks = table, problem.reading, landmarks
         self.tolerance = table.tolerance
         if table.tolerance is not None:
-            self.is_fidelity, self.meaning = False, table.tolerance.meaning
+            self.is_fidelity = table.tolerance.is_fidelity
+            self.meaning = table.tolerance.meaning
         kernel = problem.reading.kernel(table)
         if landmarks is not None:
             kernel = reconstruct(kernel, landmarks, problem.ridge)

@@ -101,9 +101,10 @@ def measured_pairs(
 ) -> Measured:
     """Return what the counts of pairs say."""
     found = Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
-    if table.tolerance is None:
+    read = table.tolerance
+    if read is None:
         return found
-    return replace(found, is_fidelity=False, sentences=[table.tolerance.meaning])
+    return replace(found, is_fidelity=read.is_fidelity, sentences=[read.meaning])
 
 
 def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured:
