@@ -129,6 +129,7 @@ class AerBackend(CircuitBackend, ExactBackend):
         other = copy(self)
         other._rows = other._columns = as_rows_and_columns(X, None)[0]
         other._kernel, other._plans, other._compiled = None, {}, dict(self._compiled)
+        other._flip_chances = None
         return other
 
     def kernel(self) -> FloatArray:

@@ -53,6 +53,7 @@ class SimulatedBackend(Backend):
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
         self._plans: dict[str, Plan] = {}
+        self._flip_chances: FloatArray | None = None  # of each pair, as far as it was measured
 
     @property
     def replayable(self) -> bool:
@@ -79,12 +80,17 @@ class SimulatedBackend(Backend):
     def _draw_flips(self, plan: ShotPlan, rng: Generator) -> IntArray:
         """Return how many shots of each pair have 0, 1, … flipped bits."""
         assert plan.bits is not None
-        found, ones = plan.no_answer(), np.bitwise_count(np.arange(2**plan.bits))
-        for rows in _batches(plan.shots, plan.bits):
-            chances = self._flip_probabilities(plan, rows) @ np.eye(plan.bits + 1)[ones]
-            chances /= chances.sum(axis=1, keepdims=True)
-            found[rows] = rng.multinomial(plan.shots[rows], chances)
-        return found
+        if self._flip_chances is None:
+            self._flip_chances = np.full((*self.shape, plan.bits + 1), np.nan)
+        chances, ones = self._flip_chances, np.bitwise_count(np.arange(2**plan.bits))
+        unknown = np.isnan(chances[plan.rows, plan.cols, 0])
+        for rows in _batches(plan.shots * unknown, plan.bits):
+            found = self._flip_probabilities(plan, rows) @ np.eye(plan.bits + 1)[ones]
+            chances[plan.rows[rows], plan.cols[rows]] = found / found.sum(axis=1, keepdims=True)
+        answer, run = plan.no_answer(), plan.shots > 0
+        pairs = chances[plan.rows[run], plan.cols[run]]
+        answer[run] = rng.multinomial(plan.shots[run], pairs)
+        return answer
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         """Return the outcomes of a plan of points; a subclass with ``n_qubits`` writes it."""

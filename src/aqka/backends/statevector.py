@@ -218,7 +218,7 @@ class StatevectorBackend(ExactBackend):
     @cached_property
     def _pair_circuit(self) -> "QuantumCircuit":
         chosen = as_feature_map(self._circuit, self._points.shape[1])
-        return fidelity_circuit(chosen, measure=False)
+        return fidelity_circuit(chosen).remove_final_measurements(inplace=False)
 
     def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
         points, first = self._points, 0 if self._square else self._n_rows

@@ -85,7 +85,9 @@ class Tolerance:
     def meaning(self) -> str:
         """Which kernel it is, in a sentence."""
         which = "the fidelity" if self.is_fidelity else "another kernel than the fidelity"
-        return f"K̂ is the mean of w^h over shots with h flipped bits, w = {self.weight:.3g}: {which}."
+        return (
+            f"K̂ is the mean of w^h over shots with h flipped bits, w = {self.weight:.3g}: {which}."
+        )
 
     @property
     def is_fidelity(self) -> bool:
