@@ -98,10 +98,3 @@ class Tolerance:
     def worths(self) -> FloatArray:
         """How much of a hit a shot is, by the number of its flipped bits."""
         return np.asarray(self.weight ** np.arange(self.bits + 1, dtype=np.float64))
-
-
-def as_hits(tolerance: Tolerance | None, shots: Counts, hits: Counts) -> tuple[Counts, Counts]:
-    """Return as many shots of hits or misses, and hits, as tell an entry equally well."""
-    if tolerance is None:
-        return shots, hits
-    return shots / tolerance.spread, hits / tolerance.spread

@@ -10,8 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
 from aqka._util.text import did_you_mean, inert
 from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
-from aqka.core.blocks import BlockTable
-from aqka.core.pairs import KernelPrior, PairTable
+from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR
