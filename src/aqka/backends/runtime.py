@@ -40,10 +40,9 @@ class RuntimeBackend(JobBackend):
     """Runs the fidelity test on an IBM quantum computer, one job per plan.
 
     Used in a ``with`` block, jobs run in a session, in a batch where the account's plan has no
-    sessions, and else as plain jobs; it is closed on success, on an error and on Ctrl-C, and
-    jobs already queued still run and can be collected later. Without the block jobs are plain.
-    Several :func:`~aqka.acquire` calls in one block share its session, and so does a backend
-    made by :meth:`with_points`.
+    sessions, and else as plain jobs. Its end closes the session, whatever ended it; jobs already
+    queued still run and can be collected later. Without the block jobs are plain. All
+    :func:`~aqka.acquire` calls in one block share its session, and so does :meth:`with_points`.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ class RuntimeBackend(JobBackend):
         which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
         execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
-        ``{"fractional_gates": True}`` is ours: it takes RZZ and RX where the device has them, half
-        the two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
+        ``{"fractional_gates": True}`` is ours: RZZ and RX where the device has them, half the
+        two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
     pass_manager
         One of your own, in place of ``optimization_level`` and ``initial_layout``.
     jobs
