@@ -15,7 +15,6 @@ from typing import NoReturn
 import typer
 from filelock import Timeout
 
-from aqka._util.files import AlreadyHeldError
 from aqka._util.text import inert, without_secrets
 from aqka.errors import CancelledError, CeilingError, JobError, TransientError
 
@@ -39,7 +38,7 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code for an error, by what it came from."""
     came_from: BaseException | None = error
     while came_from is not None:
-        if isinstance(came_from, Timeout | AlreadyHeldError):
+        if isinstance(came_from, Timeout):
             return BUSY
         if _is_full_disk(came_from):
             return DISK_FULL
