@@ -50,25 +50,15 @@ class AerBackend(CircuitBackend, ExactBackend):
     The circuit U(x) — barrier — U†(y) is transpiled once. The noisy states ρ(x_i) are evolved
     forward to the barrier and the all-zero outcome's operators M(x_j) backward to it, all
     points at once, so that ``K[i, j] = Tr(M(x_j) ρ(x_i))`` is one matrix product instead of a
-    circuit per pair. Gate errors, on all or on single qubits, and readout errors are included;
-    qubits that the transpiled circuit does not use are left out.
-
-    The barrier stays in the circuit that is simulated: without it the transpiler would cancel
-    gates across the middle and the kernel would be another one. Routing may move the qubits;
-    measurements follow the final layout.
+    circuit per pair. Gate errors and readout errors are included.
 
     With noise K is not symmetric in general, and its diagonal is below 1. A plan's pair
     (i, j) is measured with x_i in the first half and x_j in the second.
 
     Parameters
     ----------
-    X
-        Data, one row per point.
-    feature_map
-        A parametrised circuit; None is the paper's ZZ map, one qubit a feature.
-    columns
-        The second points, if they are not ``X`` themselves: training points, when ``X`` are
-        test points.
+    X, feature_map, columns, design
+        See :class:`~aqka.backends.SamplerBackend`.
     noise
         A ``NoiseModel``, transpiled to its basis gates with every qubit connected to every
         other; or a backend, such as ``FakeFez()``, transpiled to its target with the noise
@@ -79,9 +69,6 @@ class AerBackend(CircuitBackend, ExactBackend):
         Level of the transpiler, 0 to 3.
     initial_layout
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
-    design
-        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is compiled
-        now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Examples
     --------
