@@ -273,7 +273,7 @@ def _trained(run: StudyRun) -> dict[str, Any]:
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return {
         "measured": measured_pairs(table, values, sensitivity),
-        "rounds": summarise_rounds(history, problem.new_table(), assess, assessed),
+        "rounds": summarise_rounds(history, empty_table(history), assess, assessed),
         "diagnostics": diagnostics,
         "steering": steered,
         "fewer": fewer,
@@ -422,7 +422,7 @@ def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
     if exact.unknown:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not measured.is_fidelity:
-        notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
+        notes.append("The exact kernel shown is the fidelity kernel, not the one measured.")
     if run.points.origin.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")

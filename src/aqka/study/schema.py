@@ -25,6 +25,7 @@ from aqka.allocators import DEFAULT_ALLOCATOR, allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.settings import MAX_QUBITS
 from aqka.designs import point_kernel_names
+from aqka.designs.pairs import READINGS
 from aqka.errors import InputError
 from aqka.learners import learner_names
 from aqka.planning.budget import parse_budget
@@ -259,6 +260,12 @@ class PointsSection(Section):
     calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
 
 
+class PairsSection(Section):
+    """How pairs are read; see :class:`aqka.Pairs`."""
+
+    reading: Annotated[str, _known(lambda: READINGS, "reading of pairs")] = READINGS[0]
+
+
 class MethodSection(Section):
     """How the shots are spent and read."""
 
@@ -268,6 +275,7 @@ class MethodSection(Section):
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
+    pairs: PairsSection = PairsSection()
     points: PointsSection = PointsSection()
     prior: Literal["auto", "none", "angles"] = "auto"
 
