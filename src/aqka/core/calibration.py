@@ -8,8 +8,8 @@ import numpy as np
 
 from aqka._util.arrays import IntArray, as_count
 from aqka.core.extent import Extent
-from aqka.core.outcome_plans import OutcomePlan, check_outcomes
-from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
+from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits
+from aqka.core.point_plans import OutcomePlan, check_outcomes
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
@@ -127,8 +127,7 @@ class CalibrationTable:
     def __init__(self, n_qubits: int) -> None:
         self.n_qubits = as_count(n_qubits, "n_qubits")
         self.shots: IntArray = np.zeros(N_REFERENCES, dtype=np.int64)
-        none = np.zeros(0, dtype=np.int64)
-        self.answer = OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
+        self.answer = self.missing(0).no_answer()
 
     @property
     def total(self) -> int:

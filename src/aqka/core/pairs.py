@@ -151,14 +151,6 @@ class PairTable(HitTable, UnitTable):
         np.add.at(self.shots, index, plan.shots)
         np.add.at(self.hits, index, counts)
 
-    def variance(self) -> FloatArray:
-        """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
-
-        It is 0 where K-hat is exactly 0 or 1, which at a few shots says little about the truth.
-        """
-        k_hat = self.estimate()
-        return np.where(self.unseen, np.inf, k_hat * (1 - k_hat) / np.maximum(self.shots, 1))
-
     def square(self, values: FloatArray, known_diagonal: float = 1.0) -> FloatArray:
         """Return per-pair ``values`` as a symmetric matrix.
 

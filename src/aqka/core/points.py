@@ -4,10 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_indices
-from aqka.core.outcome_plans import check_outcomes
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_shape
 from aqka.core.plans import UnitTable
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import PointPlan, check_outcomes
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 

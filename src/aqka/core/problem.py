@@ -78,19 +78,15 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
         labels = _of_one_type(labels)
     if labels.dtype.kind not in "buifUS":
         raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
-    if labels.dtype.kind == "U":
-        _check_characters(labels)
-    return labels
-
-
-def _check_characters(labels: NDArray[Any]) -> None:
-    """Refuse a label that no file can hold: a run's results name its classes."""
-    for label in np.unique(labels).tolist():
+    # A run's results name its classes.
+    texts = np.unique(labels).tolist() if labels.dtype.kind == "U" else []
+    for label in texts:
         if not is_encodable(label):
             raise InputError(
                 f"y holds the label {inert(label)!r} with half of a character in it (a lone "
                 "surrogate), which no file can keep; replace it."
             )
+    return labels
 
 
 def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
