@@ -11,8 +11,7 @@ from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
 from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
-from aqka.core.problem import Problem
-from aqka.core.reading import FAIR
+from aqka.core.problem import FAIR, Problem
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
