@@ -10,7 +10,7 @@ from aqka._util.arrays import IntArray, as_count
 from aqka.core.extent import Extent
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits
 from aqka.core.point_plans import OutcomePlan, check_outcomes
-from aqka.core.settings import MAX_QUBITS
+from aqka.core.settings import as_qubits
 from aqka.errors import InputError
 
 N_REFERENCES = 2
@@ -46,9 +46,7 @@ class CalibrationPlan(OutcomePlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        qubits = as_count(self.qubits, "qubits")
-        if qubits > MAX_QUBITS:
-            raise InputError(f"qubits must be at most {MAX_QUBITS}, got {qubits}.")
+        as_qubits(self.qubits)
         if self.references.size and self.references.max() >= N_REFERENCES:
             raise InputError(
                 "references of the plan must be 0 (all qubits in 0) or 1 (all in 1), got "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts, as_indices
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape, words_of
 from aqka.core.plans import Plan, theta_from
@@ -79,10 +79,7 @@ class OutcomePlan(Plan):
 
 def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
     """Say what of ``answer`` does not fit ``plan``: unknown rows, wrong bits, wrong sums."""
-    if answer.rows.size and answer.rows.max() >= len(plan):
-        raise InputError(
-            f"rows must name rows of the plan, 0 to {len(plan) - 1}, got {answer.rows.max()}."
-        )
+    as_indices(answer.rows, "rows of the plan that are answered", len(plan))
     shape = outcomes_shape(len(answer.rows), plan.n_qubits)
     if answer.outcomes.shape != shape:
         raise InputError(
@@ -149,11 +146,7 @@ class PointPlan(OutcomePlan):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "letters", as_settings(self.letters))
-        if self.settings.size and self.settings.max() >= len(self.letters):
-            raise InputError(
-                f"settings of the plan must lie between 0 and {len(self.letters) - 1}, "
-                f"got {self.settings.max()}."
-            )
+        as_indices(self.settings, "settings of the plan", len(self.letters))
 
     @property
     def n_qubits(self) -> int:

@@ -76,11 +76,7 @@ class PointTable(UnitTable):
         """Count the outcomes of an executed plan; on bad input the table is unchanged."""
         if not np.array_equal(plan.letters, self.settings):
             raise InputError("the plan measures other settings than those of the table.")
-        if plan.points.size and plan.points.max() >= self.n_points:
-            raise InputError(
-                f"points of the plan must lie between 0 and {self.n_points - 1}, "
-                f"got {plan.points.max()}."
-            )
+        as_indices(plan.points, "points of the plan", self.n_points)
         check_outcomes(plan, answer)
         cells = plan.points * self.n_settings + plan.settings
         np.add.at(self.shots.reshape(-1), cells, plan.shots)
