@@ -161,8 +161,8 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     if report is not None:
         from aqka.report.answers import answer_questions
 
-        for answer in answer_questions(report):
-            say(f"{answer.question} {inert(answer.words, limit=None)}")
+        for question, words in answer_questions(report).items():
+            say(f"{question} {inert(words, limit=None)}")
 
 
 def _result_rows(results: dict[str, Any]) -> list[tuple[str, str]]:

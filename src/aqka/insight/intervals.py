@@ -33,12 +33,7 @@ class HeadErrors:
 
     @classmethod
     def of(
-        cls,
-        session: Training,
-        learner: Learner,
-        rows: FloatArray,
-        repetitions: int,
-        rng: Generator,
+        cls, session: Training, learner: Learner, rows: FloatArray, repetitions: int, rng: Generator
     ) -> "HeadErrors":
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
