@@ -47,6 +47,10 @@ class HitTable:
         """Pairs that have been measured."""
         return np.asarray(self.shots > 0)
 
+    def on_diagonal(self) -> BoolArray:
+        """Return which pairs are of a point with itself."""
+        return np.zeros(self.shots.shape, dtype=np.bool_)
+
     def estimate(self, unseen: float = 0.0) -> FloatArray:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
         return np.where(self.seen, self.hits / np.maximum(self.shots, 1), unseen)
@@ -223,21 +227,15 @@ class KernelPrior:
         off_diagonal = ~table.on_diagonal()
         return cls.of_counts(table.shots[off_diagonal], table.hits[off_diagonal])
 
-    def posterior_mean(self, table: PairTable) -> FloatArray:
+    def posterior_mean(self, table: HitTable) -> FloatArray:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
         return np.asarray((table.hits + self.strength * mean) / (table.shots + self.strength))
 
-    def variance(self, k: FloatArray, shots: IntArray) -> FloatArray:
-        """Return the variance of K-hat per pair; of an unseen one, that of the prior.
-
-        ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
-        """
-        return np.asarray(k * (1 - k) / np.where(shots == 0, self.strength + 1, shots))
-
-    def variances(self, table: PairTable) -> FloatArray:
-        """Return the variance of K-hat of each pair of a table."""
-        return self.variance(self.posterior_mean(table), table.shots)
+    def variances(self, table: HitTable) -> FloatArray:
+        """Return the variance of K-hat per pair; of an unseen one, that of the prior."""
+        k = self.posterior_mean(table)  # at K-hat = 0 its plug-in variance would claim certainty
+        return np.asarray(k * (1 - k) / np.where(table.seen, table.shots, self.strength + 1))
 
 
 class BlockTable(HitTable, Shown):
@@ -297,12 +295,3 @@ class BlockTable(HitTable, Shown):
             mean=min(max(found.mean, margin), 1 - margin),
             strength=min(max(found.strength, WEAKEST_PRIOR), STRONGEST_PRIOR),
         )
-
-    def smoothed(self, prior: KernelPrior) -> FloatArray:
-        """Return the posterior mean per pair; strictly between 0 and 1."""
-        weight = prior.strength
-        return np.asarray((self.hits + weight * prior.mean) / (self.shots + weight))
-
-    def variance(self, prior: KernelPrior) -> FloatArray:
-        """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
-        return prior.variance(self.smoothed(prior), self.shots)
