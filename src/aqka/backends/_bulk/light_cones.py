@@ -370,8 +370,6 @@ def pauli_channel(left: FloatArray) -> ComplexArray:
 
     ``left`` is what it leaves of each product of I, X, Y, Z, with an axis for each qubit.
 
-    Examples
-    --------
     >>> pauli_channel(np.array([1.0, 0.0, 0.0, 0.0])).real @ [1, 0, 0, 0]
     array([0.5, 0. , 0. , 0.5])
     """
