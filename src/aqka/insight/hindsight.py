@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
@@ -159,8 +159,8 @@ def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
     wanted = table.shots * fraction
     part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
     np.minimum(part.shots, table.shots, out=part.shots)
-    part.hits[:] = rng.hypergeometric(table.hits, table.shots - table.hits, part.shots)
-    return part
+    hits = np.rint(table.hits).astype(np.int64)
+    return _with_hits(part, table, rng.hypergeometric(hits, table.shots - hits, part.shots))
 
 
 def _standard_error(values: FloatArray) -> float:
@@ -171,8 +171,18 @@ def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> Pair
     """Return a table of the same shots whose hits are drawn with the given chance per pair."""
     again = PairTable(table.n_points, table.diagonal)
     again.shots[:] = table.shots
-    again.hits[:] = rng.binomial(table.shots, chances)
-    return again
+    return _with_hits(again, table, rng.binomial(table.shots, chances), chances)
+
+
+def _with_hits(
+    drawn: PairTable, like: PairTable, hits: IntArray, chances: FloatArray | None = None
+) -> PairTable:
+    """Give a table drawn hits; where shots are shares of hits, with the spread that those have."""
+    drawn.hits, drawn.tolerance = hits, like.tolerance
+    if like.tolerance is not None:
+        mean = drawn.shots * (like.estimate() if chances is None else chances)
+        drawn.hits = mean + np.sqrt(like.tolerance.spread) * (hits - mean)
+    return drawn
 
 
 def kernel_without_noise(
@@ -196,8 +206,8 @@ def kernel_without_noise(
 def noise_floor(table: PairTable) -> float:
     """Return 2σ sqrt(N): no eigenvalue of shot noise alone lies far above it (Wigner)."""
     seen = ~table.unseen
-    shots = np.maximum(table.shots, 1)
-    k = (table.hits + 0.5) / (table.shots + 1)
+    shots, hits = table.as_hits()
+    k = (hits + 0.5) / (shots + 1)
     # Entries without shots read one value and bring no noise.
-    variance = float(np.sum((k * (1 - k) / shots)[seen])) / table.n_pairs
+    variance = float(np.sum((k * (1 - k) / np.maximum(shots, 1))[seen])) / table.n_pairs
     return float(2 * np.sqrt(variance * table.n_points))

@@ -17,7 +17,14 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.directory import PREDICTIONS_NAME, REPORT_NAME, RESULTS_NAME, STUDY_NAME, is_held
+from aqka.study.directory import (
+    MAP_TRAINING_NAME,
+    PREDICTIONS_NAME,
+    REPORT_NAME,
+    RESULTS_NAME,
+    STUDY_NAME,
+    is_held,
+)
 from aqka.study.progress import Progress, ProgressReader
 from aqka.study.quoting import stored_quote
 from aqka.study.store import RunStore
@@ -94,7 +101,7 @@ def _children(directory: Path) -> list[Path]:
 class JobState:
     """One submission of a run."""
 
-    purpose: str  # training or predictions
+    purpose: str  # training of the map, training or predictions
     round: int
     state: str  # collected, failed, sent or planned
     shots: int  # that it asks for; once it ended, those that were run
@@ -106,7 +113,12 @@ class JobState:
 def job_states(store: RunStore) -> list[JobState]:
     """Return the submissions of a run, the last first."""
     found: list[JobState] = []
-    for purpose, history in (("training", store.training), ("predictions", store.predictions)):
+    purposes = {
+        "map training": store.map_training,
+        "training": store.training,
+        "predictions": store.predictions,
+    }
+    for purpose, history in purposes.items():
         if history is not None:
             found += _states_of(purpose, history)
     return found[::-1]
@@ -183,7 +195,8 @@ def _known(value: Any) -> Any:
 
 def version_of(directory: Path) -> Version:
     """Return what changes whenever something happens to a run, and costs next to nothing."""
-    ledgers = (LEDGER_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    parts = (".", PREDICTIONS_NAME, MAP_TRAINING_NAME)
+    ledgers = [f"{part}/{LEDGER_NAME}" for part in parts]
     names = (*ledgers, *(f"{name}-wal" for name in ledgers), RESULTS_NAME, REPORT_NAME)
     found: list[object] = [is_held(directory)]
     for path in (directory / name for name in names):
