@@ -167,6 +167,11 @@ class CircuitBackend(Backend):
         return int(self._circuits.feature_map.num_qubits)
 
     @property
+    def flipped_bits(self) -> int:
+        """Qubits of the feature map."""
+        return self.n_qubits
+
+    @property
     def lattice(self) -> IntArray | None:
         """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
         return circuits.lattice_of(self._circuits.feature_map)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan
+from aqka.core.point_plans import OutcomePlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -106,6 +106,15 @@ class Backend(ABC):
     @property
     def n_qubits(self) -> int | None:
         """Qubits that a row point's state is measured on; None: it cannot measure points."""
+        return None
+
+    @property
+    def flipped_bits(self) -> int | None:
+        """Bits of a pair's outcome, where it can say how many are 1; None: it counts hits alone.
+
+        A plan with ``bits`` is then answered by a row of counts for each pair, the shots with 0,
+        1, … ones.
+        """
         return None
 
     @property
@@ -264,8 +273,19 @@ def check_measures_pairs(backend: Backend) -> None:
         )
 
 
-def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:
+def check_plan(
+    plan: Plan,
+    shape: tuple[int, int],
+    n_qubits: int | None = None,
+    flipped_bits: int | None = None,
+) -> None:
     """Refuse a plan that names a point or qubit that the backend does not have."""
+    if plan.bits not in (None, flipped_bits):
+        raise InputError(
+            f"the plan counts {plan.bits} flipped bits of each pair, and the backend "
+            f"{'hits alone' if flipped_bits is None else f'{flipped_bits} bits'}; use "
+            "reading='all-zero', or a backend such as StatevectorBackend."
+        )
     if isinstance(plan, OutcomePlan) and n_qubits is None:
         raise InputError(
             "this backend measures pairs, not points: it has no circuit that prepares a point's "

@@ -5,7 +5,7 @@ Heat maps are packed for the page's script: shots, hits and sensitivity of every
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +110,11 @@ def measured_pairs(
     table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
 ) -> Measured:
     """Return what the counts of pairs say."""
-    return Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
+    found = Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
+    read = table.tolerance
+    if read is None:
+        return found
+    return replace(found, is_fidelity=read.is_fidelity, sentences=[read.meaning])
 
 
 def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured:

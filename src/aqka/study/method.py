@@ -20,7 +20,7 @@ from aqka.backends.diagonal import (
 )
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
-from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
+from aqka.designs import Design, KernelEstimate, Never, Pairs, Settle, as_design
 from aqka.designs import Points as PointDesign
 from aqka.designs.prior import LazyAnswers
 from aqka.designs.resolve import Choice, as_prior, resolve
@@ -41,12 +41,17 @@ SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by
 
 def design_of(method: "MethodSection") -> "str | Design":
     """Return the design of a method with its options; refuse options of another one."""
-    if method.design == "points":
-        return PointDesign(method.points.kernel, method.points.calibration_shots)
-    if method.points.model_fields_set:
-        given = ", ".join(sorted(method.points.model_fields_set))
-        raise ValueError(f"points ({given}) is for design = 'points', design is {method.design!r}")
-    return method.design
+    for name, section in (("pairs", method.pairs), ("points", method.points)):
+        if section.model_fields_set and name != method.design:
+            given = ", ".join(sorted(section.model_fields_set))
+            raise ValueError(
+                f"{name} ({given}) is for design = {name!r}, design is {method.design!r}"
+            )
+    options: dict[str, Design] = {
+        "pairs": Pairs(method.pairs.reading),
+        "points": PointDesign(method.points.kernel, method.points.calibration_shots),
+    }
+    return options.get(method.design, method.design)
 
 
 def runs_inverse(study: "Study") -> bool:
@@ -165,20 +170,14 @@ def answers_of(session: Predicting, points: Points) -> Values:
 def target_interval(found: Values, points: Points) -> FloatArray | None:
     """Return where targets of new points lie, low and high, at the level of the shots' intervals.
 
-    A ridge is the mean of a Gaussian process with the kernel a·K and noise a·λ; its variance comes
-    on top of that of the shots. None where the kernel was mitigated, and rows of it were not.
+    None where the kernel was mitigated, and rows of it were not.
     """
     head, scale = found.head, TargetScale.of(points.train_labels)
     if head.spectrum is None or not head.estimate.rows_are_alike:
         return None
-    n_points, ridge = len(head.alpha), head.regularisation
-    # The outputs of this head are the entries with each training point.
-    entries = replace(head, alpha=np.eye(n_points), intercept=np.zeros(n_points))
-    block = entries.decide(found.table).f
-    known = np.sum(block * head.spectrum.solve(block.T, ridge).T, axis=1)
-    itself = float(np.mean(head.estimate.kernel.diagonal()))
+    block = head.entries().decide(found.table).f
     amplitude = float(np.mean(scale.scaled(points.train_labels) * head.alpha))
-    variance = amplitude * (np.maximum(itself - known, 0.0) + ridge) + found.decided.deviation**2
+    variance = head.target_variance(block, amplitude, found.decided.deviation)
     reach = normal_quantile(found.level) * np.sqrt(variance) * scale.spread
     return np.stack([found.f - reach, found.f + reach])
 

@@ -7,55 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends._jobs.rows import Chunk
+from aqka.backends._jobs.rows import Chunk, Ticket
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends.diagonal import TileHits
 from aqka.backends.simulated import as_outcomes, count_bits
-from aqka.core.outcomes import OutcomeCounts, outcomes_shape
+from aqka.core.outcomes import outcomes_shape
+from aqka.core.plans import Answer
 from aqka.errors import JobError
 
 Bits = NDArray[np.uint8]
 """Packed bits, rows by shots by bytes, the last byte least significant."""
-
-
-def _all_bits(
-    result: Any, n_tiles: int, n_qubits: int, job_id: str
-) -> tuple[tuple[str, ...], Bits]:
-    """Return the registers' names in order, and the bits of every slot: by rows, then by tiles."""
-    try:
-        names = tuple(sorted(result[0].data.keys()))
-    except (TypeError, IndexError, KeyError, AttributeError) as error:
-        raise JobError(f"job {job_id} holds no outcomes; was it sent by this backend?") from error
-    if len(names) != n_tiles:
-        raise JobError(
-            f"job {job_id} holds {len(names)} registers, not the {n_tiles} of its tiles."
-        )
-    parts = [_register(result, name, n_qubits, job_id) for name in names]
-    if len({part.shape for part in parts}) > 1:
-        raise JobError(f"job {job_id} holds registers of different shapes.")
-    stacked = np.stack(parts, axis=1)
-    return names, stacked.reshape(-1, *stacked.shape[2:])
-
-
-def _register(result: Any, name: str, n_qubits: int, job_id: str) -> Bits:
-    try:
-        register = result[0].data[name]
-        packed, width = np.asarray(register.array), int(register.num_bits)
-    except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
-        raise JobError(
-            f"job {job_id} holds no outcomes of the register {name!r}; was it sent by this backend?"
-        ) from error
-    if packed.dtype != np.uint8 or packed.ndim != 3:
-        raise JobError(
-            f"job {job_id} holds outcomes of dtype {packed.dtype} and shape {packed.shape}, not "
-            "the packed bits of rows and shots."
-        )
-    if width != n_qubits or packed.shape[2] != -(-n_qubits // 8):
-        raise JobError(
-            f"job {job_id} holds {width} bits a shot in the register {name!r}, not the {n_qubits} "
-            "of the circuit; was it sent by this backend?"
-        )
-    return packed
 
 
 def all_zero(bits: Bits) -> BoolArray:
@@ -111,50 +72,64 @@ class DealtRows:
 
     def read(self, result: Any, n_qubits: int, job_id: str) -> tuple[Bits, TileHits | None]:
         """Return the bits of each row of the chunk, and what the sentinels saw."""
-        names, bits = _all_bits(result, self.n_tiles, n_qubits, job_id)
-        if len(bits) != self.n_slots or bits.shape[1] < self.shots:
+        try:
+            data = result[0].data
+            names = tuple(sorted(data.keys()))  # of registers, one for each tile
+            tiles = [np.asarray(data[name].array) for name in names]
+            widths = [int(data[name].num_bits) for name in names]
+        except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
             raise JobError(
-                f"job {job_id} holds {len(bits)} outcomes of {bits.shape[1]} shots, not the "
-                f"{self.n_slots} of {self.shots} that were sent."
+                f"job {job_id} holds no outcomes; was it sent by this backend?"
+            ) from error
+        rows, n_bytes = self.n_slots // self.n_tiles, -(-n_qubits // 8)
+        shots = min((tile.shape[1] for tile in tiles if tile.ndim == 3), default=0)
+        if (
+            widths != [n_qubits] * self.n_tiles
+            or shots < self.shots
+            or any(tile.shape != (rows, shots, n_bytes) for tile in tiles)
+            or any(tile.dtype != np.uint8 for tile in tiles)
+        ):
+            raise JobError(
+                f"job {job_id} holds {len(tiles)} registers of {sorted(set(widths))} bits and of "
+                f"shapes {sorted({tile.shape for tile in tiles})}, not those of {self.n_tiles} "
+                f"circuits of {n_qubits} qubits with {rows} rows of {self.shots} shots; was it "
+                "sent by this backend?"
             )
+        bits = np.stack(tiles, axis=1).reshape(-1, shots, n_bytes)  # by rows, then by tiles
         if self.sentinels is None:
             return bits[self.slots], None
-        seen = bits[self.sentinel_slots, : self.shots]
-        counted = self.sentinels.count(seen, self.sentinel_slots, self.which, names)
-        return bits[self.slots], counted
+        hits = np.zeros((self.n_tiles, len(self.sentinels.points)), dtype=np.int64)
+        total, where = np.zeros_like(hits), (self.sentinel_slots % self.n_tiles, self.which)
+        np.add.at(hits, where, all_zero(bits[self.sentinel_slots, : self.shots]).sum(axis=1))
+        np.add.at(total, where, self.shots)
+        return bits[self.slots], TileHits(names, hits, total)
 
 
-class HitTally:
-    """Counts all-zero outcomes of pairs."""
+class Tally:
+    """Counts the shots of a ticket's jobs: hits or flipped bits of pairs, outcomes of points."""
 
-    def __init__(self, n_pairs: int) -> None:
-        self._hits = np.zeros(n_pairs, dtype=np.int64)
-
-    def take(self, bits: Bits, chunk: Chunk) -> None:
-        """Count the bits of a job's rows."""
-        row_hits = chunk.hits(all_zero(bits))
-        self._hits += chunk.per_plan_row(row_hits, len(self._hits))
-
-    def answer(self) -> IntArray:
-        """Return the hits of each pair."""
-        return self._hits
-
-
-class OutcomeTally:
-    """Counts the outcomes of points."""
-
-    def __init__(self, n_qubits: int) -> None:
-        self._n_qubits = n_qubits
+    def __init__(self, ticket: Ticket, n_qubits: int) -> None:
+        self._ticket, self._n_qubits = ticket, n_qubits
+        n_rows = len(ticket.layout.shots)
+        self._pairs = np.zeros((n_rows, n_qubits + 1) if ticket.flips else n_rows, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
-        self._rows = [none]
-        self._outcomes = [none.reshape(outcomes_shape(0, n_qubits))]
+        self._rows, self._outcomes = [none], [none.reshape(outcomes_shape(0, n_qubits))]
 
     def take(self, bits: Bits, chunk: Chunk) -> None:
         """Count the bits of a job's rows."""
+        if not self._ticket.points and not self._ticket.flips:
+            self._pairs += chunk.per_plan_row(chunk.hits(all_zero(bits)), len(self._pairs))
+            return
         rows, counted = chunk.seen(bits)
-        self._rows.append(rows)
-        self._outcomes.append(as_outcomes(counted, self._n_qubits))
+        if self._ticket.flips:
+            ones = np.bitwise_count(counted).sum(axis=1, dtype=np.int64)
+            np.add.at(self._pairs, (rows, ones), 1)
+        else:
+            self._rows.append(rows)
+            self._outcomes.append(as_outcomes(counted, self._n_qubits))
 
-    def answer(self) -> OutcomeCounts:
-        """Return how often each outcome was seen in each row of the plan."""
+    def answer(self) -> Answer:
+        """Return what was counted so far."""
+        if not self._ticket.points:
+            return self._pairs
         return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
