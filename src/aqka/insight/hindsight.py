@@ -64,10 +64,8 @@ def steering(
     kernel = kernel_without_noise(table, problem, spectrum=head.spectrum)
     chances = np.clip(table.condense(kernel), 0.0, 1.0)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
-    others = [
-        _ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0]
-        for other in redrawn
-    ]
+    fits = ((other, RidgeNoise().fit(PairEstimate(other, problem), problem)) for other in redrawn)
+    others = [_ratios(other, fit)[0] for other, fit in fits]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 
@@ -133,24 +131,15 @@ def fewer_shots(
     full = right(table)
     if full.size == 0:
         return []
-    rng = np.random.default_rng(seed)
-    points = []
+    rng, parts = np.random.default_rng(seed), []
     for fraction in FRACTIONS:
         draws = np.array([right(thin_counts(table, fraction, rng)) for _ in range(repetitions)])
-        points.append((fraction, draws.mean(axis=0), _standard_error(draws.mean(axis=1))))
-    return [
-        FewerShots(
-            fraction,
-            float(found.mean()),
-            float(np.hypot(_standard_error(found), shared)),
-            float(np.mean(full - found)),
-            float(max(np.hypot(_standard_error(full - found), shared), least)),
-        )
-        for fraction, found, shared, least in (
-            *((*point, LEAST_ERROR / full.size) for point in points),
-            (1.0, full, 0.0, 0.0),
-        )
-    ]
+        found, shared = draws.mean(axis=0), _standard_error(draws.mean(axis=1))
+        error = float(np.hypot(_standard_error(found), shared))
+        gain_error = max(np.hypot(_standard_error(full - found), shared), LEAST_ERROR / full.size)
+        gain = float(np.mean(full - found))
+        parts.append(FewerShots(fraction, float(found.mean()), error, gain, float(gain_error)))
+    return [*parts, FewerShots(1.0, float(full.mean()), _standard_error(full), 0.0, 0.0)]
 
 
 def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:

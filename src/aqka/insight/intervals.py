@@ -46,10 +46,9 @@ class HeadErrors:
         ]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
-        # A learner that is given its ridge, or its C, never uses another.
-        chooses = any(head.regularisation != without_noise.regularisation for head in heads)
         other = np.zeros((0, *truth.shape))
-        if chooses:
+        # A learner that is given its ridge, or its C, never uses another.
+        if any(head.regularisation != without_noise.regularisation for head in heads):
             other = _plausible_outputs(table.square(chances), problem, rows) - truth
         return cls(redrawn, other)
 

@@ -166,6 +166,17 @@ def as_budget(budget: Budget | int | str) -> Budget:
     return Shots(as_count(budget, "budget"))
 
 
+def divided(budget: Budget, share: float) -> tuple[Budget, Budget]:
+    """Return a share of a budget, and the rest."""
+    if isinstance(budget, Shots):
+        count = int(budget.count * share)
+        return Shots(count), Shots(budget.count - count)
+    if isinstance(budget, QpuTime):
+        return QpuTime(budget.seconds * share), QpuTime(budget.seconds * (1 - share))
+    mine, rest = budget.amount * share, budget.amount * (1 - share)
+    return replace(budget, amount=mine), replace(budget, amount=rest)
+
+
 def price(qpu_seconds: float, rate: float) -> float:
     """Return what that QPU time costs at a rate per minute."""
     return qpu_seconds / 60 * rate

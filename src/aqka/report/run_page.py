@@ -53,25 +53,15 @@ def write_report(reports: Sequence[RunReport], target: Path) -> None:
 
 def run_page(report: RunReport) -> str:
     """Return the whole page of a run."""
-    sections, allocator = run_sections(report), report.settings.get("method.allocator")
+    sections = run_sections(report)
     return render(
         "run.html",
-        name=report.name,
-        state=report.state,
+        report=report,
         verdict=decide(report),
-        facts=[
-            report.state,
-            f"shots on {report.measured.unit}s",
-            *([f"allocator {allocator}"] if allocator else []),
-            f"backend {report.backend or 'unknown'}",
-            f"aqka {report.version}",
-        ],
-        notes=report.notes,
         tiles=_tiles(report),
         answers=answer_questions(report),
         sections=sections,
         pairs=next((one.data["pairs"] for one in sections if one.name == "maps"), None),
-        drawing=report.drawing,
     )
 
 

@@ -16,7 +16,7 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert, percent
 from aqka.core.pairs import PairTable
-from aqka.core.reading import FAIR, PAPER
+from aqka.core.problem import FAIR, PAPER
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
@@ -36,6 +36,7 @@ from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
+from aqka.study.map_training import map_usage
 from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import (
@@ -72,17 +73,24 @@ class MapTrained:
     kept_initial: bool
     validation: tuple[FiniteFloat, FiniteFloat]
     scale_grid: list[tuple[FiniteFloat, FiniteFloat]]
+    shots: int = 0
 
     @property
     def words(self) -> str:
         """What training bought."""
         before, after = self.validation
-        scale, score = max(self.scale_grid, key=lambda each: each[1], default=(1.0, 0.0))
         kept = "so the map was left as it was" if self.kept_initial else "so it was kept"
+        what, cost = ("the alignment", f", for {self.shots:,} shots") if self.shots else ("R²", "")
+        words = (
+            f"On held-out training points {what} went from {before:.3f} to {after:.3f}{cost}, "
+            f"{kept}."
+        )
+        if not self.scale_grid:
+            return words
+        scale, score = max(self.scale_grid, key=lambda each: each[1])
         return (
-            f"On held-out training points R² went from {before:.3f} to {after:.3f}, {kept}. The "
-            f"best of {len(self.scale_grid)} common scales, {scale:.3g}, scores {score:.3f} by "
-            "leave-one-out: where that is as good, a range does what training does."
+            f"{words} The best of {len(self.scale_grid)} common scales, {scale:.3g}, scores "
+            f"{score:.3f} by leave-one-out: where that is as good, a range does what training does."
         )
 
 
@@ -193,6 +201,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     tested, quoted, trained = _tested(run), stored_quote(run.results), _trained(run)
     sentinels = sentinel_shots(run.history)
     used = used_by(run.history, run.predictions, sentinels, study.budget.rate)
+    used |= map_usage(run.results.get("map_training"))
     # The test points by their names in the user's file; what circuits get differs with the map.
     test_points = f"{study.data.source} {points.origin.test_ids} {points.test_labels.tolist()!r}"
     return RunReport(

@@ -20,8 +20,6 @@ MAX_CLASSES = 20  # of a confusion matrix that can still be read
 SHADES = 5  # steps from nothing to a whole row
 MAX_LISTED_POINTS = 30
 WORST_POINTS = 10
-DOUBTFUL = ("point", "remark", "predicted", "is", "intervals", "value", "90 %, test shots", "shots")
-WORST = ("point", "target", "predicted", "90 %, test shots", "90 %, target", "shots")
 
 
 class Section(NamedTuple):
@@ -111,7 +109,7 @@ def _rivals(report: RunReport) -> dict[str, Any]:
     return {
         "rows": rows,
         "tested": tested,
-        "exact": any(one.kind == "exact" for one in report.rivals),
+        "exact": report.rival("exact") is not None,
         "sampled": sampled if fewest < n_train else "",
     }
 
@@ -137,7 +135,6 @@ def _classes(found: ClassResults) -> dict[str, Any]:
         "confusion": confusion_matrix(found),
         "decisions": charts.decision_values(found),
         "doubtful": doubtful_points(found),
-        "header": DOUBTFUL,
         "examples": {
             name: example(value, narrow, wide if with_wide else None)
             for name, (value, narrow, wide) in intervals.items()
@@ -161,12 +158,7 @@ def _values(found: ValueResults) -> dict[str, Any]:
         )
         for k in map(int, worst)
     ]
-    return {
-        "chart": charts.predicted_values(found),
-        "header": WORST,
-        "rows": rows,
-        "summary": f"The {len(rows)} points farthest from their targets",
-    }
+    return {"chart": charts.predicted_values(found), "rows": rows}
 
 
 def _costs(report: RunReport) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
 
     def of_training(figure: str) -> float | None:
         found = used[figure]
-        return None if found is None else found + (used.get(f"calibration_{figure}") or 0)
+        beside = (used.get(f"{part}_{figure}") or 0 for part in ("calibration", "map"))
+        return None if found is None else sum(beside, found)
 
     def estimate(shots: float, jobs: float) -> float:
         assert quoted is not None

@@ -17,7 +17,15 @@ from aqka.runs.audit import begun_history
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.backends import StudyBackends, make_backends
-from aqka.study.directory import NEW_POINTS_NAME, PREDICTIONS_NAME, hold_run, is_held
+from aqka.study.directory import (
+    MAP_TRAINING_NAME,
+    NEW_POINTS_NAME,
+    PREDICTIONS_NAME,
+    Prepared,
+    hold_run,
+    is_held,
+)
+from aqka.study.map_training import MapRun
 from aqka.study.quoting import settle_design
 from aqka.study.store import RunStore
 
@@ -64,13 +72,14 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    backends = make_backends(settle_design(prepared, store.results))
+    prepared = settle_design(prepared, store.results)
+    backends = make_backends(prepared)
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:
         # Again at every look: the process at work may just have been submitting.
         for place, history in _open_rounds(directory):
-            for state in _cancel_round(place, history, backends):
+            for state in _cancel_round(place, history, prepared, backends):
                 found[state.job_id] = state
         _ask_to_stop(directory, list(found))
         with suppress(LedgerError), hold_run(directory):
@@ -93,12 +102,15 @@ def _open_rounds(directory: Path) -> list[tuple[Path, History]]:
     """Return the ledgers with a round that waits for its answer, and what they say."""
     new = directory / NEW_POINTS_NAME
     runs = sorted(new.iterdir()) if new.is_dir() else []
-    places = [place / LEDGER_NAME for place in (directory, directory / PREDICTIONS_NAME, *runs)]
+    parts = [directory / name for name in (MAP_TRAINING_NAME, PREDICTIONS_NAME)]
+    places = [place / LEDGER_NAME for place in (directory, *parts, *runs)]
     found = [(path, begun_history(path)) for path in places if path.exists()]
     return [(path, one) for path, one in found if one is not None and one.open_plan is not None]
 
 
-def _cancel_round(path: Path, history: History, backends: StudyBackends) -> list[JobState]:
+def _cancel_round(
+    path: Path, history: History, prepared: Prepared, backends: StudyBackends
+) -> list[JobState]:
     assert history.open_plan is not None
     ticket = history.ticket
     if ticket is None and path.parent.parent.name == NEW_POINTS_NAME:
@@ -107,6 +119,8 @@ def _cancel_round(path: Path, history: History, backends: StudyBackends) -> list
         return []  # a simulator's
     predicts = path.parent.name == PREDICTIONS_NAME and backends.test is not None
     backend = backends.test if predicts else backends.train
+    if path.parent.name == MAP_TRAINING_NAME:
+        backend = MapRun(prepared, history.budget or 0).backend()
     assert backend is not None
     return backend.cancel(history.open_plan, history.open_tag, ticket)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aqka._util.files import as_json
+from aqka._util.files import as_json, write_atomically
 from aqka.learners import FittedHead
 from aqka.planning.quotes import Quote
 from aqka.runs.audit import Audit
@@ -14,9 +14,18 @@ from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History, fold
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Training
-from aqka.study.backends import circuit_facts
+from aqka.study.backends import StudyBackends, circuit_facts, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
-from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
+from aqka.study.directory import (
+    MAP_NAME,
+    MAP_TRAINING_NAME,
+    PREDICTIONS_NAME,
+    Prepared,
+    hold_run,
+    write_run,
+)
+from aqka.study.feature_maps import as_qpy
+from aqka.study.map_training import MAP_TRAINING, MapRun, map_usage
 from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.quoting import (
     Offer,
@@ -25,7 +34,7 @@ from aqka.study.quoting import (
     prediction_shots,
     study_ceiling,
 )
-from aqka.study.results import Predicted, quote_versus_actual, results_of
+from aqka.study.results import Predicted, quote_versus_actual, results_of, wall_seconds
 from aqka.study.store import (
     RunStore,
     begin_predictions,
@@ -64,10 +73,12 @@ def carry_out(
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
-        held.enter_context(spending.backends)
+        held.enter_context(spending.first_backends)
         write_run(spending.prepared, directory, spending.start() | {"run_id": new_run_id()})
         held.enter_context(hold_run(directory))
-        return spending.spend(RunStore(directory), watcher)
+        store = RunStore(directory)
+        spending.train_map(store, watcher, held)
+        return spending.spend(store, watcher)
 
 
 def resume(
@@ -84,8 +95,10 @@ def resume(
     with hold_run(store.directory):
         forget_cancel(store.directory)
         store.refresh()  # another process may have gone on until the run was held
-        with spending.backends:
+        with ExitStack() as held:
+            held.enter_context(spending.first_backends)
             spending.take_up(store)
+            spending.train_map(store, watcher, held)
             return spending.spend(store, watcher)
 
 
@@ -100,6 +113,13 @@ class _Spending:
         # Made before anything is opened or written, so that what cannot work is refused.
         calibration = self.prepared.study.method.points.calibration_shots
         self.session = self._session(self.quoted.shots + calibration)
+        part = self.quoted.part(MAP_TRAINING)
+        self.map_run = None if part is None else MapRun(self.prepared, part.shots)
+        self.map_backend = None if self.map_run is None else self.map_run.backend()
+        self.map_history: History | None = None
+        self.first_backends = self.backends
+        if self.map_backend is not None:
+            self.first_backends = StudyBackends(self.map_backend.backend, None)
 
     def _session(self, budget: int) -> Training:
         prepared = self.prepared
@@ -122,6 +142,41 @@ class _Spending:
             self.session = self._session(store.training.budget)
         if store.predictions is not None and store.predictions.budget is not None:
             self.test_shots = store.predictions.budget
+        if store.map_training is not None and store.map_training.budget is not None:
+            self.map_run = MapRun(self.prepared, store.map_training.budget)
+
+    def train_map(self, store: RunStore, watcher: Watcher, held: ExitStack) -> None:
+        """Train the map on shots, where it is, and go on with it; a resumed run trains the rest.
+
+        Its file is written last: a run that has it has a trained map.
+        """
+        if self.map_run is None or self.map_backend is None:
+            return
+        directory = store.directory
+        spend = Spend(
+            directory / MAP_TRAINING_NAME,
+            self.ceiling,
+            on_round=lambda _: watcher.on_round(),
+            cancel=lambda: cancelled_jobs(directory),
+        )
+        known = store.map_training
+        run_id = str(store.results.get("run_id") if known is None else known.parent)
+        trained, history = self.map_run.spend(self.map_backend, spend, run_id)
+        self.map_history = history
+        facts = trained.facts() | {
+            "submissions": history.ended,
+            "qpu_seconds": history.qpu_seconds or None,
+            "wall_seconds": wall_seconds(history),
+        }
+        begun = store.training is not None
+        circuit = self.prepared.circuit if begun else trained.bound
+        self.prepared = replace(self.prepared, circuit=circuit, map_training=facts)
+        self.first_backends.__exit__(None, None, None)
+        self.backends = held.enter_context(make_backends(self.prepared))
+        if not begun:
+            write_results(directory, as_json(self.start() | {"run_id": run_id}))
+            write_atomically(directory / MAP_NAME, as_qpy(circuit))
+            store.refresh()
 
     def start(self) -> dict[str, Any]:
         """Return what the results hold before the first shot."""
@@ -163,11 +218,14 @@ class _Spending:
             results |= results_of(
                 study, points, self.session, history, head, made, noise, feature_map
             )
+            results["actual"] |= map_usage(self.prepared.map_training)
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
             train.seal(final_digests(content, None if made is None else made.end))
             write_results(directory, content)
         audits = {"training": Audit.of(history)}
+        if self.map_history is not None:
+            audits["map training"] = Audit.of(self.map_history)
         if made is not None:
             audits["predictions"] = Audit.of(made.history)
         done = StudyRun(

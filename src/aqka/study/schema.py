@@ -100,6 +100,21 @@ class SplitSection(Section):
     train: Size | None = None
 
 
+class TrainSection(Section):
+    """How the feature map is trained; ``parameters`` are those of a circuit that are no data."""
+
+    parameters: Annotated[list[Name], Field(min_length=1)] | None = None
+    where: Literal["auto", "simulation", "device"] = "auto"
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.3
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, given: Any) -> Any:
+        if given is True:
+            return {}
+        return {"parameters": given} if isinstance(given, list) else given
+
+
 class FeatureMapSection(Section):
     """How a point becomes a circuit."""
 
@@ -109,12 +124,17 @@ class FeatureMapSection(Section):
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
     ] = Field(default=[0.0, 3.141592653589793])
-    train: bool | list[Name] = False
+    train: TrainSection | None = None
 
     @property
     def is_built_in(self) -> bool:
         """Whether it is a built-in map as it is, which needs no file."""
-        return self.map in BUILT_IN_MAPS and not self.train
+        return self.map in BUILT_IN_MAPS and self.train is None
+
+    @field_validator("train", mode="before")
+    @classmethod
+    def _not_at_all(cls, value: Any) -> Any:
+        return None if value is False else value
 
     @field_validator("map")
     @classmethod
@@ -134,11 +154,8 @@ class FeatureMapSection(Section):
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:
             raise ValueError("range must rise, for example [0.0, 3.141592653589793]")
-        if self.train == [] or (self.map in BUILT_IN_MAPS and isinstance(self.train, list)):
-            raise ValueError(
-                "train must be true, for the scale of each feature, or list parameters of a "
-                "circuit of your own"
-            )
+        if self.map in BUILT_IN_MAPS and self.train is not None and self.train.parameters:
+            raise ValueError("train must be true, or without parameters, for a built-in map")
         return self
 
 

@@ -100,6 +100,8 @@ def load_study_run(store: RunStore) -> StudyRun:
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None
     audits = {"training": Audit.of(history)}
+    if store.map_training is not None:
+        audits["map training"] = Audit.of(store.map_training)
     head, found = None, None
     place = store.directory / PREDICTIONS_NAME
     made = _read_predictions(place, history) if place.is_dir() and session.done else None
