@@ -44,12 +44,7 @@ def plan(
     """
     from aqka.study.backends import check_device_name
     from aqka.study.directory import prepare
-    from aqka.study.quoting import (
-        better_design_of,
-        promised_shares,
-        settle_design,
-        study_quote,
-    )
+    from aqka.study.quoting import better_design_of, promised_shares, settle_design, study_quote
 
     device = _device(constants or [])
     prepared = prepare(study, allow_code=allow_code)

@@ -51,8 +51,7 @@ def predict(
         Path | None, typer.Option(help="Write all points to this .csv or .json file.")
     ] = None,
     ceiling: Annotated[
-        str | None,
-        typer.Option(help="Most that these points may take: shots, QPU time or money."),
+        str | None, typer.Option(help="Most that these points may take: shots, QPU time or money.")
     ] = None,
     prior: Annotated[
         str | None,

@@ -199,7 +199,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         tested=tested,
         rivals=[] if tested is None else _rivals(points, tested, beside),
         exact=beside.exact,
-        ids=_names(points.origin.train_ids),
+        ids=_names(points.train_ids),
         labels=_names(points.train_labels),
         data=_test_digest(run),
         study_text=run.text,
@@ -330,7 +330,7 @@ def _tested(run: StudyRun) -> Tested | None:
         found = with_total_interval(found, run.session, learner, repetitions=REDRAWN_TRAININGS)
     several = found.f.ndim > 1
     common: dict[str, Any] = {
-        "ids": _names(points.origin.test_ids),
+        "ids": _names(points.test_ids),
         "total_low": None if several else found.total_low,
         "total_high": None if several else found.total_high,
         "no_total": no_total or ("there are more than two classes" if several else ""),
@@ -406,7 +406,7 @@ def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not measured.is_fidelity:
         notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
-    if run.points.origin.train_columns is None:
+    if run.points.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")
     if run.session.done and predictions is not None and not predictions.sound:
@@ -428,7 +428,7 @@ def _test_digest(run: StudyRun) -> str:
     What circuits are given differs with the feature map, which runs are compared by.
     """
     labels = repr(run.points.test_labels.tolist())
-    return text_digest(f"{run.study.data.source} {run.points.origin.test_ids} {labels}")
+    return text_digest(f"{run.study.data.source} {run.points.test_ids} {labels}")
 
 
 def _names(ids: Iterable[Any]) -> list[str]:

@@ -17,7 +17,7 @@ from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session
 from aqka.study.quoting import (
     Offer,
     check_ceiling,
@@ -102,10 +102,8 @@ class _Spending:
         self.session = self._session(self.quoted.shots + calibration)
 
     def _session(self, budget: int) -> Training:
-        prepared = self.prepared
-        study, points, circuit = prepared.study, prepared.points, prepared.circuit
-        session = new_session(study, points, budget, prepared.n_qubits, circuit)
-        session.design.check_backend(self.backends.train, len(prepared.points.train))
+        session = new_session(self.prepared, budget)
+        session.design.check_backend(self.backends.train, len(self.prepared.points.train))
         return session
 
     def confirm(self, watcher: Watcher) -> None:
@@ -139,7 +137,7 @@ class _Spending:
 
     def spend(self, store: RunStore, watcher: Watcher) -> StudyRun:
         """Spend both budgets, and write the results down: the seal first, then the file."""
-        study, points, directory = self.prepared.study, self.prepared.points, store.directory
+        directory = store.directory
         watcher.on_start(self.prepared, self.quoted, self.test_shots)
         run_id = store.results.get("run_id")
         begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
@@ -155,26 +153,22 @@ class _Spending:
             history = train.history()
             if history.sealed is None and self.test_shots:
                 train.seal(begin_predictions(directory))
-            head, noise = fit_head(study, self.session, history, self.prepared.n_qubits)
+            head, noise = fit_head(self.prepared, self.session, history)
             made = _predict(self, head, store, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
-            feature_map = self.prepared.feature_map
-            results |= results_of(
-                study, points, self.session, history, head, made, noise, feature_map
-            )
+            results |= results_of(self.prepared, self.session, history, head, made, noise)
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
             train.seal(final_digests(content, None if made is None else made.end))
             write_results(directory, content)
         audits = {"training": Audit.of(history)}
-        if made is not None:
-            audits["predictions"] = Audit.of(made.history)
+        audits |= {} if made is None else {"predictions": Audit.of(made.history)}
         done = StudyRun(
             directory=directory,
-            study=study,
+            study=self.prepared.study,
             text=self.prepared.text,
-            points=points,
+            points=self.prepared.points,
             session=self.session,
             history=history,
             head=head,
@@ -191,13 +185,10 @@ def _predict(
     spending: _Spending, head: FittedHead, store: RunStore, history: History
 ) -> Predicted | None:
     """Spend the predictions' shots on the test points, and predict them."""
-    study, points = spending.prepared.study, spending.prepared.points
-    backend, budget = spending.backends.test, spending.test_shots
-    if backend is None or budget == 0:
+    points, backend = spending.prepared.points, spending.backends.test
+    if backend is None or spending.test_shots == 0:
         return None
-    prepared = spending.prepared
-    prior = prior_of(study, head, points, points.test, prepared.feature_map, prepared.n_qubits)
-    session = prediction_session(study, head, len(points.test), budget, prior=prior)
+    session = prediction_session(spending.prepared, head, points.test, spending.test_shots)
     directory, known = store.directory, store.predictions or fold(())
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)

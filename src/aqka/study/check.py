@@ -124,11 +124,7 @@ def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
 
 
 def _candidates(
-    study: Study,
-    circuit: "QuantumCircuit | None",
-    fitted: DataTable,
-    pool: FloatArray,
-    width: int,
+    study: Study, circuit: "QuantumCircuit | None", fitted: DataTable, pool: FloatArray, width: int
 ) -> list[Candidate]:
     """Return the study's own settings, then other ranges and, for a built-in map, other maps."""
     section = study.feature_map

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from aqka._util.files import inside
 from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
-from aqka.study.points import Encoding, Origin, Points
+from aqka.study.points import Encoding, Points
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
-from aqka.study.tables import FORMATS, DataTable, read_table
+from aqka.study.tables import FORMATS, DataTable, point_names, read_table
 
 MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
 GENERATED_POINTS = 200
+MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
 
 
 BUILT_IN: dict[str, tuple[str, dict[str, float]]] = {
@@ -104,14 +105,18 @@ def encode(
             "raise split.train or lower feature_map.qubits."
         )
     encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
-    encoding = encoding.with_texts(table.other_texts)
+    ids = point_names(table.ids, len(table.y))
+    is_kept = (len(train) + len(test)) * available <= MAX_KEPT_CELLS
     return Points(
         encoding.features(train_x),
         encoding.features(test_x),
         table.y[train],
         table.y[test],
-        encoding,
-        Origin.of(table.names, encoding.filled(table.X), train, test),
+        encoding.with_texts(table.other_texts),
+        [ids[k] for k in train],
+        [ids[k] for k in test],
+        encoding.filled(train_x) if is_kept else None,
+        encoding.filled(test_x) if is_kept else None,
     )
 
 

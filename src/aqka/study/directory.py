@@ -4,14 +4,20 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
-from aqka._util.files import any_locked, as_json, inside, write_atomically
+from aqka._util.files import (
+    AlreadyHeldError,
+    any_locked,
+    as_json,
+    explained,
+    hold_lock,
+    inside,
+    write_atomically,
+)
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 from aqka.insight.map_training import train_map
@@ -95,25 +101,23 @@ def output_directory(study: Study, path: Path, chosen: Path | None) -> Path:
 
 def check_unused(directory: Path) -> None:
     """Refuse a directory that already holds something."""
-    try:
+    where = inert(directory, 300)
+    with explained(f"output {where} cannot be used", "; name another"):
         if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
             return
-    except OSError as error:
-        raise InputError(
-            f"output {inert(directory, 300)} cannot be used: {error.strerror}; name another."
-        ) from None
     if (directory / STUDY_NAME).exists():
         raise InputError(
-            f"{inert(directory, 300)} already holds a run; go on with it by "
-            f"'aqka resume {inert(directory, 300)}', or name another with --output."
+            f"{where} already holds a run; go on with it by 'aqka resume {where}', or name another "
+            "with --output."
         )
-    raise InputError(f"{inert(directory, 300)} is not empty; name another with --output.")
+    raise InputError(f"{where} is not empty; name another with --output.")
 
 
 def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> None:
     """Make the run's directory, complete or not at all."""
     check_unused(directory)
-    try:
+    words = f"output {inert(directory, 300)} cannot be written"
+    with explained(words, "; name another with --output"):
         directory.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
         try:
@@ -130,11 +134,6 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
             raise
-    except OSError as error:
-        raise InputError(
-            f"output {inert(directory, 300)} cannot be written: {error.strerror}; name another "
-            "with --output."
-        ) from None
 
 
 def check_directory(directory: Path) -> None:
@@ -149,8 +148,7 @@ def check_directory(directory: Path) -> None:
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
     for entry in (*entries, *nested):
         # A link could make us read or write a file elsewhere, a pipe make us wait forever.
-        is_file = entry.is_file(follow_symlinks=False)
-        if not is_file and not entry.is_dir(follow_symlinks=False):
+        if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
             raise InputError(
                 f"{inert(directory, 300)} holds {inert(entry.name)!r}, a link or something else "
                 "that is not a plain file; a run has none. Remove it if you trust the rest."
@@ -164,19 +162,16 @@ def check_directory(directory: Path) -> None:
 @contextmanager
 def hold_run(directory: Path) -> Iterator[None]:
     """Hold the run while working on it; the lock dies with its process."""
-    lock = FileLock(directory / LOCK_NAME, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise LedgerError(
-            f"another process is at work on {inert(directory, 300)}; look with 'aqka watch'."
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot write in {inert(directory, 300)}: {error.strerror}.") from None
-    try:
+    where = inert(directory, 300)
+    with ExitStack() as held:
+        try:
+            with explained(f"cannot write in {where}"):
+                held.enter_context(hold_lock(directory / LOCK_NAME))
+        except AlreadyHeldError:
+            raise LedgerError(
+                f"another process is at work on {where}; look with 'aqka watch'."
+            ) from None
         yield
-    finally:
-        lock.release()
 
 
 def is_held(directory: Path) -> bool | None:

@@ -8,7 +8,6 @@ table's columns as features (:class:`~aqka.study.points.Encoding`), ``classes``,
 (:class:`~aqka.maths.angle_prior.AnglePrior`).
 """
 
-import io
 import json
 import math
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ from aqka.designs.prior import FittedPrior, PredictionPrior
 from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
 from aqka.maths.angle_prior import AngleKernel, AnglePrior
-from aqka.study._formats import read_arrays
-from aqka.study.method import problem_of
-from aqka.study.new_points import finished_run, head_of
-from aqka.study.points import ENCODING, TEXTS, Encoding
+from aqka.study._formats import as_npz, read_arrays
+from aqka.study.method import begun_session, fit_head, fitted_prior
+from aqka.study.new_points import finished_run
+from aqka.study.points import ENCODING, Encoding
 
 FORMAT = "aqka model 1"
 PROCESS = ("angles", "values", "amplitudes", "ratios")
@@ -121,7 +120,8 @@ class SavedModel(Shown):
 def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> SavedModel:
     """Write the model of a finished run to a file, and return it."""
     prepared, history = finished_run(directory, allow_code)
-    study, points, head = prepared.study, prepared.points, head_of(prepared, history)
+    study, encoding = prepared.study, prepared.points.encoding
+    head, _ = fit_head(prepared, begun_session(prepared, history), history)
     if study.data.task == "regression" or not head.estimate.rows_are_alike:
         why = "it is a regression" if study.data.task == "regression" else "its kernel is mitigated"
         raise InputError(
@@ -129,8 +129,7 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
             "it was measured. Predict with the run's directory."
         )
     settings = as_prior(study.method.prior) or PredictionPrior()
-    outputs = problem_of(study, points).outputs
-    prior = settings.fit(head, outputs, points.train, prepared.feature_map, prepared.n_qubits)
+    prior = fitted_prior(prepared, head, settings)
     process = prior.process
     about = {
         "format": FORMAT,
@@ -140,18 +139,12 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
         "fills_gaps": study.data.missing == "median",
         "id": study.data.id,
     }
-    arrays: dict[str, Any] = {name: getattr(points.encoding, name) for name in ENCODING}
-    arrays[TEXTS] = np.asarray(points.encoding.other_texts, dtype=np.str_)
-    arrays |= {name: getattr(process, name) for name in PROCESS}
+    arrays = encoding.arrays() | {name: getattr(process, name) for name in PROCESS}
     arrays |= {"widths": process.kernel.widths, "scales": process.kernel.scales}
     arrays |= {"used": process.columns, "classes": head.classes, "alpha": head.coefficients}
-    arrays |= {
-        "intercept": np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1]),
-        "about": np.array(json.dumps(about)),
-    }
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
-    write_atomically(output, stream.getvalue())
+    arrays["intercept"] = np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1])
+    arrays["about"] = np.array(json.dumps(about))
+    write_atomically(output, as_npz(arrays))
     return load_model(output)
 
 
@@ -168,11 +161,11 @@ def load_model(path: str | Path) -> SavedModel:
     try:
         return _model(arrays)
     except (
-        KeyError,
+        LookupError,
         TypeError,
         ValueError,
         AttributeError,
-        OverflowError,
+        ArithmeticError,
         RecursionError,
     ) as error:
         raise InputError(
@@ -184,8 +177,7 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     """Return the model of arrays; anything may be wrong with them."""
     about = json.loads(str(arrays["about"]))
     _check(about["format"] == FORMAT, f"its format is not {FORMAT!r}")
-    encoded = [arrays[name] for name in ENCODING[1:]]
-    floats = encoded + [arrays[name] for name in (*PROCESS, *OTHERS)]
+    floats = [arrays[name] for name in (*ENCODING[1:], *PROCESS, *OTHERS)]
     finite = all(a.dtype == np.float64 and np.isfinite(a).all() for a in floats)
     _check(finite, "numbers are missing or not finite")
     terms = tuple(
@@ -219,11 +211,9 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     _check(all(np.isfinite(values).all() for values in said), "its numbers are out of range")
     settings = PredictionPrior(about["error_rate"])
     prior = FittedPrior(settings, GateAngles(terms, periodic), process)
-    columns, texts = ([str(name) for name in arrays[key]] for key in ("columns", TEXTS))
-    encoding = Encoding(columns, *encoded).with_texts(texts)
     head = classes, arrays["alpha"], arrays["intercept"]
     names = about["id"] if isinstance(about["id"], str) else None
-    return SavedModel(prior, encoding, *head, about["fills_gaps"] is True, names)
+    return SavedModel(prior, Encoding.of(arrays), *head, about["fills_gaps"] is True, names)
 
 
 def _check(holds: bool, otherwise: str) -> None:

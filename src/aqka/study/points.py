@@ -1,6 +1,5 @@
 """The points of a run: what the circuits take, where it came from, and how both are stored."""
 
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,10 +10,9 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.errors import InputError
-from aqka.study._formats import read_arrays
+from aqka.study._formats import as_npz, read_arrays
 
 MAX_TEXTS = 1000  # of categories that are no feature
-MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
 ENCODING = ("columns", "fill", "centre", "components", "lowest", "highest", "range")
 TEXTS = "other_texts"
 NAMES = ("train_ids", "test_ids")
@@ -56,6 +54,17 @@ class Encoding:
         ends = np.array(range, dtype=np.float64)
         lowest, highest = reduced.min(axis=0), reduced.max(axis=0)
         return cls(columns, fill, centre, components, lowest, highest, ends)
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Encoding":
+        """Return the encoding that :meth:`arrays` gave."""
+        columns, *numbers = (arrays[name] for name in ENCODING)
+        return cls(list(map(str, columns)), *numbers).with_texts(map(str, arrays[TEXTS]))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return all of it as arrays by name."""
+        texts = {TEXTS: np.asarray(self.other_texts, dtype=np.str_)}
+        return {name: getattr(self, name) for name in ENCODING} | texts
 
     def filled(self, points: FloatArray) -> FloatArray:
         """Return points without gaps."""
@@ -107,35 +116,19 @@ class Encoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
-    """The points as the user knows them, for the report: no circuit sees any of it."""
-
-    train_ids: list[str]  # what the file calls each point
-    test_ids: list[str]
-    train_columns: FloatArray | None  # before they were reduced and scaled, for models without
-    test_columns: FloatArray | None  # shots; None where they are too many to keep
-
-    @classmethod
-    def of(
-        cls, ids: list[str], X: FloatArray, train: NDArray[np.int64], test: NDArray[np.int64]
-    ) -> "Origin":
-        """Return the origin of chosen points of a table."""
-        names = [ids[k] for k in train], [ids[k] for k in test]
-        if (len(train) + len(test)) * X.shape[1] > MAX_KEPT_CELLS:
-            return cls(*names, None, None)
-        return cls(*names, X[train], X[test])
-
-
-@dataclass(frozen=True, eq=False)
 class Points:
-    """Training and test points, encoded as the circuits take them."""
+    """Training and test points, encoded as the circuits take them, and as the user knows them."""
 
     train: FloatArray  # features, one row per point, within the study's range
     test: FloatArray
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
     encoding: Encoding  # what made them features, for points that come later
-    origin: Origin
+    train_ids: list[str]  # what the file calls each point
+    test_ids: list[str]
+    # Before they were reduced and scaled, for models without shots; None: too many to keep.
+    train_columns: FloatArray | None = None
+    test_columns: FloatArray | None = None
 
     @property
     def majority_accuracy(self) -> float:
@@ -145,16 +138,11 @@ class Points:
 
     def as_npz(self) -> bytes:
         """Return all of it as the bytes of an npz file."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in FEATURES}
-        found |= {name: getattr(self.encoding, name) for name in ENCODING}
-        found[TEXTS] = np.asarray(self.encoding.other_texts, dtype=np.str_)
+        found = {name: getattr(self, name) for name in (*FEATURES, *COLUMNS)}
         # As text also where there are none, in a run without test points.
-        found |= {name: np.asarray(getattr(self.origin, name), dtype=np.str_) for name in NAMES}
-        kept = {name: getattr(self.origin, name) for name in COLUMNS}
-        found |= {name: values for name, values in kept.items() if values is not None}
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **found)
-        return stream.getvalue()
+        found |= {name: np.asarray(getattr(self, name), dtype=np.str_) for name in NAMES}
+        found |= self.encoding.arrays()
+        return as_npz({name: array for name, array in found.items() if array is not None})
 
 
 def load_points(path: Path) -> Points:
@@ -165,10 +153,6 @@ def load_points(path: Path) -> Points:
         raise InputError(
             f"{path.name} does not hold a run's points; restore it from a copy of the run."
         )
-    columns, *numbers = (arrays[name] for name in ENCODING)
-    train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
-    encoding = Encoding([str(name) for name in columns], *numbers)
-    encoding = encoding.with_texts(str(text) for text in arrays[TEXTS])
-    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
-    train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
-    return Points(train, test, train_labels, test_labels, encoding, origin)
+    found: dict[str, Any] = {name: arrays.get(name) for name in (*FEATURES, *COLUMNS)}
+    found |= {name: [str(one) for one in arrays[name]] for name in NAMES}
+    return Points(**found, encoding=Encoding.of(arrays))

@@ -19,7 +19,7 @@ from aqka.planning.split import costs_of
 from aqka.runs.spend import Ceiling
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared
-from aqka.study.method import problem_of, schedule_of, with_design
+from aqka.study.method import problem_of, schedule_of
 from aqka.study.schema import Study
 
 
@@ -111,7 +111,8 @@ def better_design_of(prepared: Prepared) -> Choice:
     """
     method = prepared.study.method
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
-    quoted = study_quote(replace(prepared, study=with_design(prepared.study, "pairs")), tiles=1)
+    as_pairs = replace(prepared, study=prepared.study.changed("method", design="pairs"))
+    quoted = study_quote(as_pairs, tiles=1)
     on_top = prepared.study.budget.total is None
     return resolve(
         "auto",
@@ -144,7 +145,8 @@ def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> P
         choice = better_design_of(prepared)
         design, why = choice.design.name, choice.reason
     reason = why if isinstance(why, str) else None
-    return replace(prepared, study=with_design(study, design), design_reason=reason)
+    study = study.changed("method", design=design)
+    return replace(prepared, study=study, design_reason=reason)
 
 
 def stored_quote(results: dict[str, Any]) -> Quote | None:

@@ -14,7 +14,6 @@ from aqka.core.problem import Problem
 from aqka.designs.prior import PredictionPrior
 from aqka.insight.baselines import process_labels
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
-from aqka.insight.exact_kernels import FeatureMap
 from aqka.learners import FittedHead
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.maths.spectrum import Spectrum
@@ -23,13 +22,10 @@ from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
+from aqka.study.directory import Prepared
 from aqka.study.method import Mitigation, class_labels_of, learner_of, target_interval
 from aqka.study.points import Points
-from aqka.study.progress import (
-    MAX_ASSESSED_POINTS,
-    make_assess,
-    summarise_rounds,
-)
+from aqka.study.progress import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.rivals import models_beside
 from aqka.study.schema import Study
 
@@ -45,19 +41,19 @@ class Predicted(NamedTuple):
 
 
 def results_of(
-    study: Study,
-    points: Points,
+    prepared: Prepared,
     session: Training,
     history: History,
     head: FittedHead,
     made: Predicted | None,
     noise: Mitigation | None,
-    feature_map: FeatureMap,
 ) -> dict[str, Any]:
     """Return how well the head did and models beside it, what was used, and the run's history.
 
     ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
     """
+    study, points = prepared.study, prepared.points
+    predicted = None if made is None else made.prediction
     table, problem, assess = session.table, session.problem, None
     facts = session.design.results(table, head.estimate)
     if session.design.counts_entries:
@@ -69,10 +65,10 @@ def results_of(
     rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
     beside = None
     with suppress(Exception):  # a run never fails for them; its report tries again and says why
-        beside = asdict(models_beside(study, points, feature_map))
+        beside = asdict(models_beside(study, points, prepared.feature_map))
     return {
         "results": {
-            **_scores(study, points, problem, None if made is None else made.prediction),
+            **_scores(study, points, problem, predicted),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
@@ -80,12 +76,7 @@ def results_of(
             "shots": table.total,
             **facts,
         },
-        "prior": prior_facts(
-            None if made is None else made.prediction,
-            points,
-            points.test,
-            points.test_labels.tolist(),
-        ),
+        "prior": prior_facts(predicted, points, points.test, points.test_labels.tolist()),
         "sentinels": None if noise is None else asdict(noise),
         "actual": used_by(
             history,
@@ -94,7 +85,7 @@ def results_of(
             study.budget.rate,
         ),
         "beside": beside,
-        "test_ids": points.origin.test_ids,
+        "test_ids": points.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 

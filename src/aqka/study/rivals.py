@@ -68,8 +68,8 @@ def models_beside(study: Study, points: Points, feature_map: "FeatureMap | None"
     if not len(points.test):
         return Beside(exact)
     train, test = points.train, points.test
-    if points.origin.train_columns is not None and points.origin.test_columns is not None:
-        train, test = points.origin.train_columns, points.origin.test_columns
+    if points.train_columns is not None and points.test_columns is not None:
+        train, test = points.train_columns, points.test_columns
     return Beside(exact, *plain_predictions(train, test, points.train_labels))
 
 

@@ -292,6 +292,11 @@ class Study(Section):
             raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")
         return self
 
+    def changed(self, section: str, **values: Any) -> "Study":
+        """Return the study with other values in one of its sections."""
+        part = getattr(self, section).model_copy(update=values)
+        return self.model_copy(update={section: part})
+
 
 def parse_study(text: str, name: str = "study") -> Study:
     """Return the study that a TOML text describes, or say which line is wrong.

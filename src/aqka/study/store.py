@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka._util.files import read_bytes, write_atomically
+from aqka._util.files import explained, read_bytes, write_atomically
 from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.head import Head, make_head, read_head
@@ -29,7 +30,7 @@ from aqka.study.directory import (
     check_directory,
 )
 from aqka.study.feature_maps import feature_map, load_circuit
-from aqka.study.method import runs_inverse, with_design
+from aqka.study.method import runs_inverse
 from aqka.study.points import Points, load_points
 from aqka.study.schema import BackendSection, Study, load_study
 
@@ -44,10 +45,7 @@ BEGUN = "begun"  # stands for the end of predictions that have none yet
 class RunStore:
     """A run's directory; each file is read when it is first needed, and once.
 
-    Parameters
-    ----------
-    directory
-        The run's; one that holds no run, or a link that leads elsewhere, is refused.
+    A directory that holds no run, or a link that leads elsewhere, is refused.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -96,7 +94,12 @@ class RunStore:
         """The study with the design that its ledger has."""
         if self.training is None:
             return self.study
-        return with_design(self.study, self.training.extent.design)
+        return self.study.changed("method", design=self.training.extent.design)
+
+    def begun(self) -> Prepared:
+        """Return the run with its ledger's design, to be read: nothing makes its backend."""
+        is_own = self.study.feature_map.map not in BUILT_IN_MAPS
+        return Prepared(self.begun_study, self.text, self.points, self.circuit if is_own else None)
 
     @cached_property
     def points(self) -> Points:
@@ -112,11 +115,11 @@ class RunStore:
         try:
             content = json.loads(read_bytes(path, MAX_RESULTS_BYTES, "results"))
         except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
             raise InputError(
                 f"{RESULTS_NAME} is damaged; remove it and resume the run to write it anew."
-            ) from None
-        if not isinstance(content, dict):
-            raise InputError(f"{RESULTS_NAME} is not a run's; remove it and resume the run.")
+            )
         return content
 
     @cached_property
@@ -126,21 +129,23 @@ class RunStore:
         while True:
             head = read_head(path)  # before the ledger, which is made after it
             if not path.exists() or path.stat().st_size == 0:
-                self._check_never_begun(head)
+                if head is None or head.certain > 0:  # every run begins with a head
+                    raise LedgerError(
+                        f"{inert(self.directory, 300)} has lost its {LEDGER_NAME}, with the shots "
+                        "that were paid for. Restore it from a copy; nothing was bought again."
+                    )
                 return None
             history = begun_history(path)
-            if history is None:
-                return None
             try:
-                self._check_files(history)
+                if history is not None:
+                    self._check_files(history)
+                return history
             except (InputError, LedgerError):
                 # Another process may have gone on since the ledger was read.
                 now = read_head(path)
-                if now is None or now.certain <= history.entries:
+                if history is None or now is None or now.certain <= history.entries:
                     raise
                 self.__dict__.pop("results", None)
-            else:
-                return history
 
     @cached_property
     def predictions(self) -> History | None:
@@ -160,8 +165,9 @@ class RunStore:
             return False
         return digest_of(path.read_bytes()) == history.sealed.get(RESULTS_NAME)
 
+    @cached_property
     def circuit(self) -> "QuantumCircuit | None":
-        """Return the feature map; None where the backend has the map itself."""
+        """The feature map; None where the backend has the map itself."""
         if self.study.feature_map.is_built_in:
             return feature_map(self.study, self.directory, allow_code=False)
         return load_circuit(self.directory / MAP_NAME, backwards=runs_inverse(self.study))
@@ -171,7 +177,7 @@ class RunStore:
 
         The least busy device may be another one by now: a begun run stays with its own.
         """
-        study, circuit = self.study, self.circuit()
+        study, circuit = self.study, self.circuit
         width = study.feature_map.qubits if circuit is None else circuit.num_parameters
         if width != self.points.train.shape[1]:
             raise InputError(
@@ -180,8 +186,7 @@ class RunStore:
         code = backend_code(study, self.directory, allow_code)
         study = study.model_copy(update={"backend": self.same_device()})
         trained = self.results.get("map_training")
-        facts = trained if isinstance(trained, dict) else None
-        return Prepared(study, self.text, self.points, circuit, code, map_training=facts)
+        return Prepared(study, self.text, self.points, circuit, code, map_training=trained)
 
     def same_device(self) -> BackendSection:
         """Return the backend with the device that the run began on."""
@@ -201,24 +206,12 @@ class RunStore:
                 "directory from a copy."
             )
 
-    def _check_never_begun(self, head: Head | None) -> None:
-        """Refuse a run that has lost its ledger: every run begins with a head."""
-        if head is None or head.certain > 0:
-            raise LedgerError(
-                f"{inert(self.directory, 300)} has lost its {LEDGER_NAME}, with the shots that "
-                "were paid for. Restore it from a copy; nothing was bought again."
-            )
-
 
 def write_results(directory: Path, results: bytes) -> None:
     """Replace a run's results, complete or not at all."""
-    try:
+    remedy = f". No shot is lost: correct that and resume {inert(directory, 300)}"
+    with explained(f"{RESULTS_NAME} cannot be written", remedy, LedgerError):
         write_atomically(directory / RESULTS_NAME, results)
-    except OSError as error:
-        raise LedgerError(
-            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: correct that "
-            f"and resume {inert(directory, 300)}."
-        ) from None
 
 
 def digest_of(content: bytes) -> str:
@@ -235,15 +228,11 @@ def digest_files(directory: Path) -> dict[str, str]:
 def begin_predictions(directory: Path) -> dict[str, str]:
     """Make the head of the predictions' ledger, and return what seals that there is one."""
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
-    try:
+    words = f"cannot write in {inert(ledger.parent, 300)}"
+    with explained(words, "; free some space and resume", LedgerError):
         ledger.parent.mkdir(exist_ok=True)
         if read_head(ledger) is None:
             make_head(ledger)
-    except OSError as error:
-        raise LedgerError(
-            f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "
-            "resume."
-        ) from error
     return {PREDICTIONS_NAME: BEGUN}
 
 
@@ -277,12 +266,10 @@ def check_seal(directory: Path, history: History) -> None:
 def _check_predictions(directory: Path, sealed: dict[str, str]) -> None:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     expected = sealed.get(PREDICTIONS_NAME)
-    if expected is None:
-        as_sealed = not ledger.exists()  # the run only trains
-    elif expected == BEGUN:
+    if expected == BEGUN:
         as_sealed = read_head(ledger) is not None  # the ledger itself knows the rest
-    elif not ledger.exists():
-        as_sealed = False
+    elif expected is None or not ledger.exists():
+        as_sealed = expected is None and not ledger.exists()  # the run only trains
     else:
         with Ledger(ledger) as predictions:
             as_sealed = predictions.end() == expected

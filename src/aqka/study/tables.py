@@ -42,11 +42,6 @@ class DataTable(NamedTuple):
     ids: list[str] | None = None  # what the file calls each point, where it has such a column
     other_texts: Mapping[str, int] = MappingProxyType({})  # "column=text" that is no feature
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the points: those of the file, and rows counted from 1 where it has none."""
-        return point_names(self.ids, len(self.y))
-
 
 def point_names(ids: Sequence[str] | None, n_points: int) -> list[str]:
     """Return names of points: those given, and rows counted from 1 where there is none."""
@@ -170,7 +165,7 @@ def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows:
         others = [name for name in (header if file is None else file.header) if name not in used]
         kept = sorted(others, key=lambda name: name not in first)[:MOST_KEPT]
         found = {name: [] for name in others if name in kept}
-        for cells in [arrays] if file is None else (one.cells for one in file.batches(list(found))):
+        for cells in [arrays] if file is None else (one for _, one in file.batches(list(found))):
             for name, column in found.items():
                 column += map(_text, cells[name])
     except InputError:
