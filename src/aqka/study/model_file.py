@@ -39,21 +39,11 @@ OTHERS = ("widths", "scales", "alpha", "intercept")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelAnswers(Shown):
-    """What a model file says of points.
+    """What a model file says of points."""
 
-    Attributes
-    ----------
-    labels
-        The most likely classes.
-    settled
-        Points it is sure of; it abstains from the others, which need shots.
-    mean, deviation
-        Of f, one column per output.
-    """
-
-    labels: NDArray[Any]
-    settled: BoolArray
-    mean: FloatArray
+    labels: NDArray[Any]  # the most likely classes
+    settled: BoolArray  # points it is sure of; it abstains from the others, which need shots
+    mean: FloatArray  # of f, one column per output
     deviation: FloatArray
 
     def rows(self) -> list[dict[str, Any]]:
@@ -62,8 +52,8 @@ class ModelAnswers(Shown):
         numbers = [a[:, 0].tolist() if one else a.tolist() for a in (self.mean, self.deviation)]
         columns = self.labels.tolist(), self.settled.tolist(), *numbers
         return [
-            {"point": k, "label": label if sure else ""}
-            | {"settled": sure, "decision": f, "deviation": deviation}
+            {"point": k, "label": label if sure else "", "settled": sure}
+            | {"decision": f, "deviation": deviation}
             for k, (label, sure, f, deviation) in enumerate(zip(*columns, strict=True))
         ]
 
@@ -73,29 +63,15 @@ class ModelAnswers(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SavedModel(Shown):
-    """A trained model that needs no backend; it answers what its prior is sure of.
+    """A trained model that needs no backend; it answers what its prior is sure of."""
 
-    Attributes
-    ----------
-    prior
-        What the training points say about others.
-    encoding
-        From the columns of a table to features.
-    classes, alpha, intercept
-        The head's.
-    fills_gaps
-        Whether NaN in a column stands for the median of the training points.
-    id
-        The column of a file that names its points; None where there is none.
-    """
-
-    prior: FittedPrior
-    encoding: Encoding
-    classes: NDArray[Any]
+    prior: FittedPrior  # what the training points say about others
+    encoding: Encoding  # from the columns of a table to features
+    classes: NDArray[Any]  # these and the next two are the head's
     alpha: FloatArray
     intercept: FloatArray
-    fills_gaps: bool = False
-    id: str | None = None
+    fills_gaps: bool = False  # whether NaN in a column stands for the training points' median
+    id: str | None = None  # the column of a file that names its points
 
     @property
     def columns(self) -> str:
@@ -160,14 +136,7 @@ def load_model(path: str | Path) -> SavedModel:
     arrays = read_arrays(file, "model file")
     try:
         return _model(arrays)
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except Exception as error:  # anything may be wrong with it
         raise InputError(
             f"{inert(file.name)} is not a model that aqka export-model wrote: {inert(error, 100)}."
         ) from None
@@ -180,10 +149,8 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     floats = [arrays[name] for name in (*ENCODING[1:], *PROCESS, *OTHERS)]
     finite = all(a.dtype == np.float64 and np.isfinite(a).all() for a in floats)
     _check(finite, "numbers are missing or not finite")
-    terms = tuple(
-        tuple((float(c), tuple(int(k) for k in which)) for c, which in one)
-        for one in about["terms"]
-    )
+    read = [[(float(c), tuple(map(int, which))) for c, which in one] for one in about["terms"]]
+    terms = tuple(map(tuple, read))
     used, classes, periodic = arrays["used"], arrays["classes"], about["periodic"]
     (features, width), (n_points, outputs) = arrays["components"].shape, arrays["values"].shape
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("columns", "fill", "centre"), (width,))
@@ -201,16 +168,13 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     positive = all(np.all(arrays[n] > 0) for n in ("widths", "scales", "amplitudes", "ratios"))
     sound = positive and classes.dtype.kind in "iUb" and isinstance(periodic, bool)
     _check(sound, "its settings are not those of a model")
-    process = AnglePrior(
-        AngleKernel(arrays["widths"], arrays["scales"], periodic),
-        used,
-        *(arrays[name] for name in PROCESS),
-    )
+    kernel = AngleKernel(arrays["widths"], arrays["scales"], periodic)
+    process = AnglePrior(kernel, used, *(arrays[name] for name in PROCESS))
     with np.errstate(all="ignore"):
         said = process.predict(np.zeros((1, len(terms))))
     _check(all(np.isfinite(values).all() for values in said), "its numbers are out of range")
-    settings = PredictionPrior(about["error_rate"])
-    prior = FittedPrior(settings, GateAngles(terms, periodic), process)
+    angles = GateAngles(terms, periodic)
+    prior = FittedPrior(PredictionPrior(about["error_rate"]), angles, process)
     head = classes, arrays["alpha"], arrays["intercept"]
     names = about["id"] if isinstance(about["id"], str) else None
     return SavedModel(prior, Encoding.of(arrays), *head, about["fills_gaps"] is True, names)

@@ -35,7 +35,7 @@ from aqka.study.points import Encoding
 from aqka.study.results import ValueScores, class_scores, prior_facts
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
-from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, point_names, read_table
+from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
 
 MAX_NEW_POINTS = 10_000
 
@@ -95,11 +95,6 @@ class NewPoints:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows with what the file says of each point: its other columns, its truth."""
         return with_others(self.rows(), self.others, self.truth)
-
-    @property
-    def names(self) -> list[str]:
-        """What the file calls the points; rows counted from 1 where it has no names."""
-        return point_names(self.others.get(self.id or ""), len(self.prediction.f))
 
     def scores(self) -> dict[str, Any] | None:
         """Return how good the predictions are, on the points whose truth is known."""

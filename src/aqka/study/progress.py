@@ -30,47 +30,29 @@ UNKNOWN = "not known, the service could not be asked"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands.
+    """Where a run stands; what is not known is None."""
 
-    Attributes
-    ----------
-    state
-        ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``reporting`` while the
-        report is written, ``finished``, ``interrupted``, ``cancelled`` or ``stopped``; ``open``
-        where it cannot be known whether a process works on it.
-    rounds_planned
-        Rounds that there will be if none fails; None where it is not known.
-    prediction_shots, prediction_budget, predicted
-        Shots spent on predictions, of at most how many, and whether they are made.
-    seen, units, unit
-        Pairs or points with at least one shot, of how many; ``unit`` says which.
-    gini, accuracy
-        Estimates from the counts so far; the accuracy is by cross-validation.
-    started_at, updated_at
-        Times of the first and the last entry, in seconds since 1970.
-    jobs
-        The jobs of the round that waits, if they have ids; only the service knows how they stand,
-        see :func:`ask_jobs`.
-    """
-
+    # "starting", "running", "waiting" for a job, "predicting", "reporting" while the report is
+    # written, "finished", "interrupted", "cancelled", "stopped", or "open": it cannot be known
+    # whether a process works on it.
     state: str
     backend: str
     rounds: int = 0
-    rounds_planned: int | None = None
+    rounds_planned: int | None = None  # if none fails
     shots: int = 0
     budget: int = 0
-    seen: int = 0
+    seen: int = 0  # pairs or points with at least one shot
     units: int = 0
-    gini: float | None = None
-    accuracy: float | None = None
+    gini: float | None = None  # both from the counts so far
+    accuracy: float | None = None  # by cross-validation
     qpu_seconds: float | None = None
-    started_at: float | None = None
+    started_at: float | None = None  # the first and the last entry, in seconds since 1970
     updated_at: float | None = None
     seconds_left: float | None = None
     prediction_shots: int = 0
     prediction_budget: int | None = None
     predicted: bool = False
-    jobs: tuple[JobState, ...] = ()
+    jobs: tuple[JobState, ...] = ()  # of the round that waits; see :func:`ask_jobs`
     unit: str = "pairs"
 
     @property
@@ -91,11 +73,10 @@ class ProgressReader:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._assess: Assess | None = None
-        if self._store.has_study and len(self._store.points.train) <= MAX_ASSESSED_POINTS:
-            study, points = self._store.study, self._store.points
-            self._assess = make_assess(
-                problem_of(study, points), class_labels_of(study, points), learner_of(study)
-            )
+        if store.has_study and len(store.points.train) <= MAX_ASSESSED_POINTS:
+            about = store.study, store.points
+            known = problem_of(*about), class_labels_of(*about), learner_of(store.study)
+            self._assess = make_assess(*known)
 
     def look(self) -> Progress:
         """Return where the run stands."""
@@ -115,10 +96,12 @@ class ProgressReader:
         if not history.predicts:  # else it has no training points to assess
             table = empty_table(history)
             rounds, units = summarise_rounds(history, table, self._assess), len(table.unit_shots)
-        left = None
+        last, left = rounds[-1] if rounds else None, None
         if rounds and history.shots < history.budget:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
+        waiting = predictions if history.finished and predictions is not None else history
+        jobs = job_ids_of(waiting.ticket) if waiting.ticket else []
         return Progress(
             state=run_state(store, held),
             # What a study calls it, unless the device was left open.
@@ -127,11 +110,11 @@ class ProgressReader:
             rounds_planned=planned,
             shots=history.spent if history.predicts else history.shots,
             budget=history.budget,
-            seen=rounds[-1].seen if rounds else 0,
+            seen=0 if last is None else last.seen,
             units=units,
             unit=history.extent.design,
-            gini=rounds[-1].gini if rounds else None,
-            accuracy=rounds[-1].accuracy if rounds else None,
+            gini=None if last is None else last.gini,
+            accuracy=None if last is None else last.accuracy,
             qpu_seconds=history.qpu_seconds,
             started_at=history.started_at,
             updated_at=history.updated_at,
@@ -139,16 +122,15 @@ class ProgressReader:
             prediction_shots=0 if predictions is None else predictions.spent,
             prediction_budget=most,
             predicted=predictions is not None and predictions.finished,
-            jobs=tuple(JobState(job_id) for job_id in open_jobs(store)),
+            jobs=tuple(map(JobState, jobs)),
         )
 
     def _planned_rounds(self) -> int | None:
         """Return the number of rounds if none fails, where the results have a quote."""
-        if not self._store.has_study:
-            return None
-        study, quoted = self._store.begun_study, stored_quote(self._store.results)
+        quoted = stored_quote(self._store.results) if self._store.has_study else None
         if quoted is None:
             return None
+        study = self._store.begun_study
         calibration = 1 if study.method.points.calibration_shots else 0
         return calibration + len(schedule_of(study).milestones(quoted.shots))
 
@@ -184,9 +166,8 @@ def run_state(store: RunStore, held: bool | None) -> str:
     last = history.last_kind
     if not held:
         return last if last in ("interrupted", "cancelled") else "stopped"
-    if history.finished:
-        return "predicting"
-    return "waiting" if last in ("planned", "submitted") else "running"
+    waits = last in ("planned", "submitted")
+    return "predicting" if history.finished else "waiting" if waits else "running"
 
 
 def lacks_report(store: RunStore) -> bool:
@@ -196,15 +177,6 @@ def lacks_report(store: RunStore) -> bool:
         return report.stat().st_mtime_ns < results.stat().st_mtime_ns
     except OSError:
         return results.exists()
-
-
-def open_jobs(store: RunStore) -> list[str]:
-    """Return the ids of the jobs that a begun run waits for, for training or predictions."""
-    history = store.training
-    assert history is not None, "the run has not begun"
-    if history.finished:
-        history = store.predictions or history
-    return job_ids_of(history.ticket) if history.ticket else []
 
 
 MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above

@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -118,10 +118,7 @@ def _from_arrays(path: Path, label: str | None, id_column: str | None) -> DataTa
     arrays, name = read_arrays(path), inert(path.name)
     for wanted in filter(None, ("X", label, id_column)):
         if wanted not in arrays:
-            raise InputError(
-                f"{name} has no array {inert(wanted)!r}.{did_you_mean(wanted, arrays)} "
-                f"It has: {inert(', '.join(arrays), 200)}."
-            )
+            raise no_column(name, wanted, arrays, "array")
     X = arrays["X"]
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise InputError(
@@ -178,6 +175,14 @@ def _text(cell: Any, most: int = MAX_CHARACTERS) -> str:
     return "" if cell is None else str(cell).strip()[:most]
 
 
+def no_column(name: str, column: str, known: Iterable[str], kind: str = "column") -> InputError:
+    """Return the refusal of a column that a file does not have."""
+    return InputError(
+        f"{name} has no {kind} {inert(column)!r}.{did_you_mean(column, known)} It has: "
+        f"{inert(', '.join(known), 200)}."
+    )
+
+
 def _choose(
     header: list[str],
     target: str | None,
@@ -202,11 +207,7 @@ def _choose(
         source, sign, _ = column.rpartition("=")
         is_text = bool(sign) and column not in named
         if column not in header and not (is_text and source in header):
-            missing = source if is_text else column
-            raise InputError(
-                f"{name} has no column {inert(missing)!r}.{did_you_mean(missing, header)} It has: "
-                f"{inert(', '.join(header), 200)}."
-            )
+            raise no_column(name, source if is_text else column, header)
     if features is not None and target in features:
         raise InputError(f"data.features holds the target {inert(target)!r}; take it out.")
     chosen = list(features or [column for column in header if column not in named])
