@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka.study import data as module
-from aqka.study.data import encode, load_table, split_points
+from aqka.study import points as module
 from aqka.study.directory import prepare, write_run
+from aqka.study.points import encode, load_table, split_points
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 from aqka.study.store import RunStore
 from aqka.study.tables import DataTable, point_names

@@ -22,11 +22,11 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.sessions import Prediction
 from aqka.study.carry_out import carry_out, resume
-from aqka.study.data import load_table
 from aqka.study.directory import prepare
 from aqka.study.method import target_interval
 from aqka.study.model_file import export_model
 from aqka.study.new_points import predict_new_points
+from aqka.study.points import load_table
 from aqka.study.schema import DataSection, parse_study
 from aqka.study.store import RunStore
 from tests.study.helpers import write_study

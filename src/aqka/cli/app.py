@@ -16,11 +16,10 @@ from aqka._util.text import inert
 from aqka.cli import ledger, run
 from aqka.cli.demo import demo
 from aqka.cli.init import check, init
-from aqka.cli.options import AsJson, make_table
+from aqka.cli.options import DISK_FULL, AsJson, exit_code, make_table
 from aqka.cli.plan import plan, tiles
 from aqka.cli.predict import export_model, predict
 from aqka.cli.report import report, serve, validate
-from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 

@@ -18,10 +18,11 @@ from aqka.cli.options import (
     Yes,
     ask_to_spend,
     describe_part,
+    leaving_resumable,
     make_table,
     say,
+    this_command,
 )
-from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

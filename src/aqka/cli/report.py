@@ -75,8 +75,7 @@ def validate(
     """
     from aqka._util.files import as_json as written
     from aqka.study.backends import ibm_device
-    from aqka.study.store import RunStore
-    from aqka.study.study_run import chip_places, validate_run
+    from aqka.study.store import RunStore, chip_places, validate_run
 
     store = RunStore(run)
     places = None if picture is None else chip_places(store)

@@ -21,10 +21,10 @@ from aqka.cli.options import (
     Yes,
     ask_to_spend,
     describe_quote,
+    leaving_resumable,
     quoted,
     say,
 )
-from aqka.cli.stopping import leaving_resumable
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from aqka.study.carry_out import Watcher
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
-    from aqka.study.study_run import StudyRun
+    from aqka.study.store import StudyRun
 
 LOOK_SECONDS = 0.5
 RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
@@ -88,8 +88,7 @@ def resume(
     from aqka.study import carry_out
     from aqka.study.directory import RESULTS_NAME, is_held
     from aqka.study.progress import lacks_report
-    from aqka.study.store import RunStore
-    from aqka.study.study_run import load_study_run
+    from aqka.study.store import RunStore, load_study_run
 
     store = RunStore(run)
     store.prepared(allow_code=allow_code)  # refuses what cannot be resumed
@@ -169,7 +168,7 @@ def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> 
     left alone, and collected when the run is resumed.
     """
     from aqka.cli._tables import job_text
-    from aqka.study.cancel import cancel_run
+    from aqka.study.carry_out import cancel_run
 
     found = cancel_run(run, allow_code=allow_code)
     if as_json:

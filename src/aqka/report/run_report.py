@@ -60,8 +60,7 @@ from aqka.study.results import (
     used_by,
 )
 from aqka.study.rivals import Beside, ExactKernel, models_beside, stored_beside
-from aqka.study.store import RunStore
-from aqka.study.study_run import StudyRun, load_study_run
+from aqka.study.store import RunStore, StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds

@@ -23,9 +23,8 @@ from aqka.errors import InputError, LedgerError
 from aqka.insight.map_training import train_map
 from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.data import encode, load_table
 from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features, trainable_of
-from aqka.study.points import Points
+from aqka.study.points import Points, encode, load_table
 from aqka.study.schema import Study, load_study
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from aqka.runs.history import History
 from aqka.runs.spend import Spend
 from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
-from aqka.study.cancel import cancelled_jobs, forget_cancel
+from aqka.study.carry_out import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
 from aqka.study.method import (
     answers_of,

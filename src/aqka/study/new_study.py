@@ -14,7 +14,7 @@ from aqka.errors import InputError
 from aqka.insight.preflight import Preflight
 from aqka.insight.recommendation import settings_text
 from aqka.study.check import StudyCheck
-from aqka.study.data import load_table, split_points
+from aqka.study.points import load_table, split_points
 from aqka.study.schema import MAX_STUDY_BYTES, DataSection, parse_study
 from aqka.study.tables import BLANK, FORMATS, DataTable, no_column, open_columns
 
