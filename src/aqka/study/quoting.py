@@ -42,7 +42,8 @@ def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offe
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
         device = HERON.with_rep_delay(backends.train.rep_delay)
-        quoted = study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
+        depth, tiles = circuit_depth(backends.train), backends.device.n_tiles
+        quoted = study_quote(prepared, depth, device, tiles)
     return Offer(prepared, backends, quoted)
 
 
