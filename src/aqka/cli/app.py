@@ -67,18 +67,14 @@ def doctor(as_json: AsJson = False) -> None:
         typer.echo(json.dumps(found, indent=2))
         return
     console = Console()
-    console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
+    console.print(_listed(facts))
     headings = ["extra", "for", "installed", "to install"]
-    rows = [
-        (
-            extra.name,
-            extra.purpose,
-            ", ".join(f"{name} {version}" for name, version in extra.installed.items()),
-            extra.command,
-        )
-        for extra in extras
-    ]
+    rows = [(one.name, one.purpose, _listed(one.installed), one.command) for one in extras]
     console.print(make_table(None, headings, rows, left=headings))
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 COMMANDS: dict[Callable[..., None], str] = {

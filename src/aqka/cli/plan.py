@@ -65,8 +65,7 @@ def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
     if budget is not None:
         parse_budget(budget)
         changes["train" if study.budget.total is None else "total"] = budget
-    section = study.budget.model_copy(update=changes)
-    return study.model_copy(update={"budget": section})
+    return study.changed("budget", **changes)
 
 
 def show_quote(

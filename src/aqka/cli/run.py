@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,22 +143,22 @@ def watch(
     waits_until = time.monotonic() + RESUME_SECONDS
     if now.state in AT_REST:
         typer.echo(f"{now.state}; waiting for: aqka resume {quoted(run)}", err=True)
-    try:
-        with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
-            while True:
-                if as_json:
-                    typer.echo(_as_line(now))
-                if now.state not in AT_REST:
-                    waits_until = -math.inf  # seen at work: when it rests again, the watch ends
-                if now.state == "finished" or (
-                    now.state in AT_REST and time.monotonic() >= waits_until
-                ):
-                    break
-                time.sleep(every)
-                now = reader.look()
-                live.update(progress_table(str(run), now))
-    except KeyboardInterrupt:
-        return  # the watcher goes, the run goes on
+    with (
+        suppress(KeyboardInterrupt),  # the watcher goes, the run goes on
+        Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live,
+    ):
+        while True:
+            if as_json:
+                typer.echo(_as_line(now))
+            if now.state not in AT_REST:
+                waits_until = -math.inf  # seen at work: when it rests again, the watch ends
+            if now.state == "finished" or (
+                now.state in AT_REST and time.monotonic() >= waits_until
+            ):
+                break
+            time.sleep(every)
+            now = reader.look()
+            live.update(progress_table(str(run), now))
 
 
 def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> None:

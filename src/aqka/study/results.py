@@ -250,19 +250,6 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
 
     First the training kernel, then everything: predictions, sentinels and calibration too, which
     are quoted at most.
-
-    Examples
-    --------
-    >>> from aqka import quote
-    >>> actual = {"shots": 5000, "submissions": 5, "qpu_seconds": 10.0, "wall_seconds": 14.5,
-    ...           "rate": 96.0}
-    >>> for row in quote_versus_actual(quote(20, 5000, rate=96), actual):
-    ...     print(row["figure"], round(row["quoted"], 1), row["actual"])
-    shots 5000 5000
-    submissions 5 5
-    QPU seconds 11.8 10.0
-    cost 18.8 16.0
-    seconds 12.8 14.5
     """
 
     def cost(seconds: float | None) -> float | None:
@@ -317,14 +304,7 @@ class ValueScores:
 
     @classmethod
     def of(cls, truth: FloatArray, predicted: FloatArray, training_mean: float) -> "ValueScores":
-        """Score predictions against the truth.
-
-        Examples
-        --------
-        >>> scores = ValueScores.of(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0]), 3.0)
-        >>> round(scores.rmse, 3), round(scores.r2, 3), round(scores.mean_rmse, 3)
-        (0.816, 0.857, 2.16)
-        """
+        """Score predictions against the truth."""
         squared = (predicted - truth) ** 2
         plain = (truth - training_mean) ** 2
         n_points = len(truth)

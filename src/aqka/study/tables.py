@@ -70,7 +70,12 @@ def read_table(
         table = _from_arrays(path, (target or "y") if labelled else None, id_column)
     else:
         file = open_columns(path)
-        columns = _choose(file.header, target, features, name, labelled, id_column)
+        if target is None and labelled:
+            raise InputError(
+                f"data.target is missing: name the column of the labels in {name}, one of "
+                f"{inert(', '.join(file.header), 200)}."
+            )
+        columns = _choose(file.header, target, features, name, id_column)
         table = _from_columns(file, columns, target, id_column, gaps)
     _check_table(table, name, labelled, gaps)
     texts: NDArray[Any] = table.y.astype(np.str_)  # now that it is sure to fit
@@ -170,7 +175,7 @@ def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows:
     return {name: cells for name, cells in found.items() if len(cells) == n_rows}
 
 
-def _text(cell: Any, most: int = MAX_CHARACTERS) -> str:
+def _text(cell: Any, most: int | None = MAX_CHARACTERS) -> str:
     """Return a cell as text; empty where the cell is."""
     return "" if cell is None else str(cell).strip()[:most]
 
@@ -188,7 +193,6 @@ def _choose(
     target: str | None,
     features: Sequence[str] | None,
     name: str,
-    labelled: bool,
     id_column: str | None,
 ) -> list[str]:
     """Return the columns of the features; refuse columns that the file does not have."""
@@ -197,11 +201,6 @@ def _choose(
     if len(set(header)) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
-    if target is None and labelled:
-        raise InputError(
-            f"data.target is missing: name the column of the labels in {name}, one of "
-            f"{inert(', '.join(header), 200)}."
-        )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
         source, sign, _ = column.rpartition("=")
@@ -217,12 +216,7 @@ def _choose(
 
 
 def _number(
-    value: Any,
-    column: str,
-    where: str,
-    gaps: bool,
-    advice: tuple[str, str],
-    text: str | None = None,
+    value: Any, column: str, where: str, gaps: bool, advice: tuple[str, str], text: str | None
 ) -> float:
     """Return a cell as a number, NaN where it is missing and may be; or name the bad cell.
 
@@ -251,7 +245,7 @@ def _number(
 
 def _label(value: Any, column: str, where: str) -> str:
     """Return a label as text: what kind of labels these are is seen from all of them."""
-    text = "" if value is None else str(value).strip()
+    text = _text(value, None)
     if text.lower() in ("", "nan"):
         raise InputError(f"{where}: the target {inert(column)!r} is missing; {REMEDY}.")
     if len(text) > MAX_LABEL:
