@@ -150,11 +150,10 @@ def watch(
         while True:
             if as_json:
                 typer.echo(_as_line(now))
-            if now.state not in AT_REST:
+            rests = now.state in AT_REST
+            if not rests:
                 waits_until = -math.inf  # seen at work: when it rests again, the watch ends
-            if now.state == "finished" or (
-                now.state in AT_REST and time.monotonic() >= waits_until
-            ):
+            if now.state == "finished" or (rests and time.monotonic() >= waits_until):
                 break
             time.sleep(every)
             now = reader.look()
