@@ -11,7 +11,7 @@ from qiskit.circuit.library import zz_feature_map
 from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_aer.noise import NoiseModel
 
-from aqka.backends import aer
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.core import PointPlan, ShotPlan
 from aqka.errors import InputError
@@ -57,10 +57,8 @@ def test_columns_and_chunks_change_nothing(monkeypatch):
 
 
 def test_one_transpile_serves_all_pairs(monkeypatch):
-    calls, transpile = [], aer.transpile_circuit
-    monkeypatch.setattr(
-        aer, "transpile_circuit", lambda *a, **k: calls.append(a) or transpile(*a, **k)
-    )
+    calls, transpile = [], Transpiler.__call__
+    monkeypatch.setattr(Transpiler, "__call__", lambda *a: calls.append(a) or transpile(*a))
     backend = AerBackend(points(30, 2), noise=depolarising_noise())
     plan = ShotPlan(*np.triu_indices(30), np.full(465, 10))
     for tag in ("a", "b"):

@@ -3,14 +3,15 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map
-from qiskit_ibm_runtime.fake_provider import FakeFez
+from qiskit_ibm_runtime.fake_provider import FakeFez, FakeTorino
 
 from aqka import InputError, Points, acquire
-from aqka.backends import LightConeBackend, MatrixProductBackend
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends import LightConeBackend
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.circuits import lattice_of, point_circuit
 from aqka.backends.feature_maps import built_in_map
 from aqka.backends.statevector import StatevectorBackend
+from tests.backends._tiles.chips import Chip
 
 
 def test_circuits_that_are_refused():
@@ -81,14 +82,28 @@ def test_neighbours_are_the_pairs_that_gates_of_the_map_act_on():
 def test_a_run_reads_the_pairs_of_its_lattice():
     X = np.random.default_rng(0).uniform(0, 1, size=(6, 10))
     star = heavy_hex(10, [(0, k) for k in range(1, 10)])
-    session = acquire(
-        MatrixProductBackend(X, star), [1, -1] * 3, 6 * 90, design=Points("projected-2")
-    )
+    backend = LightConeBackend(X, star)
+    session = acquire(backend, [1, -1] * 3, 6 * 90, design=Points("projected-2"))
     assert session.estimate().states.operators.edges.tolist() == [[0, k] for k in range(1, 10)]
 
 
 def test_a_line_stands_on_a_line_of_the_chip_without_a_swap():
     """Two CZ a coupling, two layers of couplings, two repetitions: depth 8 however wide."""
-    isa = transpile_circuit(point_circuit(built_in_map("zz", 60)), FakeFez())
+    isa = Transpiler(FakeFez())(point_circuit(built_in_map("zz", 60)))
     assert isa.count_ops()["cz"] == 2 * 2 * 59
     assert isa.depth(lambda step: len(step.qubits) == 2) == 8
+
+
+@pytest.mark.parametrize("device", [FakeFez(), FakeTorino()])
+def test_a_line_stands_off_dead_couplers(device):
+    """Qiskit's own choice of 60 qubits crosses three of Fez's, whose error is 1."""
+    isa = Transpiler(device)(point_circuit(built_in_map("zz", 60)))
+    pairs = [tuple(isa.find_bit(q).index for q in s.qubits) for s in isa.data if s.name == "cz"]
+    assert len(pairs) == 2 * 2 * 59
+    assert max(device.target["cz"][pair].error for pair in pairs) < 0.1
+
+
+def test_a_circuit_that_needs_the_whole_chip_keeps_its_dead_coupler():
+    chip = Chip(3, {(0, 1): 0.01, (1, 2): 1.0})
+    isa = Transpiler(chip)(point_circuit(built_in_map("zz", 3)))
+    assert isa.count_ops()["cz"] == 2 * 2 * 2

@@ -7,7 +7,7 @@ from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import BackendFactory, InputError, StatevectorBackend
 from aqka.backends import AerBackend, RuntimeBackend, SamplerBackend, depolarising_noise
-from aqka.backends._jobs import job_backend
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.core import PointPlan, ShotPlan
 from tests.fake_runtime import FakeRuntime
 
@@ -47,13 +47,13 @@ def test_the_circuit_is_that_of_the_design_and_the_other_runs_as_well(kind, tmp_
 
 
 def test_a_run_of_points_never_transpiles_nor_tiles_the_fidelity_circuit(tmp_path, monkeypatch):
-    seen, transpile = [], job_backend.transpile_circuit
+    seen, transpile = [], Transpiler.__call__
 
-    def watching(circuit, target):
+    def watching(self, circuit):
         seen.append(circuit)
-        return transpile(circuit, target)
+        return transpile(self, circuit)
 
-    monkeypatch.setattr(job_backend, "transpile_circuit", watching)
+    monkeypatch.setattr(Transpiler, "__call__", watching)
     backend = made("runtime", tmp_path, "points")
     backend.collect(backend.submit(POINTS, "t"))
     assert [circuit.num_parameters for circuit in seen] == [2 + 2 * 2]  # a point and its angles

@@ -44,9 +44,7 @@ def test_the_names_without_noise_give_the_same_kernel():
 def test_a_drop_in_takes_the_same():
     kernel = QuantumKernel("zz", budget=300, test_budget=10, backend="aer")
     assert kernel.matrix(X).shape == (6, 6)
-    with pytest.raises(
-        InputError, match=r"'statevector', 'matrix-product', 'light-cone', 'aer', .*device"
-    ):
+    with pytest.raises(InputError, match=r"'statevector', 'light-cone', 'aer', .*device"):
         QuantumKernel(budget=300, test_budget=10, backend="qasm").fit(X)
 
 

@@ -9,7 +9,7 @@ from aqka.backends.feature_maps import built_in_map
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
-from aqka.core.settings import all_edges, choose_settings, line_edges
+from aqka.core.settings import all_edges, choose_settings, line_edges, uniform_settings
 from aqka.designs import Projected
 from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.reduced_states import exact_reduced_states, reduced_states
@@ -72,6 +72,30 @@ def test_drawn_neighbours_have_their_exact_expectations(noise):
     if noise is None:
         states = StatevectorBackend(points).states()
         np.testing.assert_allclose(exact, exact_reduced_states(states, 2).expectations, atol=1e-10)
+
+
+def test_fifty_qubits_have_the_expectations_that_are_known():
+    """One layer of H, RZ(x_q) and RZZ(1) between neighbours."""
+    circuit, angles = QuantumCircuit(50), ParameterVector("x", 50)
+    circuit.h(range(50))
+    for q in range(50):
+        circuit.rz(angles[q], q)
+    for q in range(49):
+        circuit.rzz(1.0, q, q + 1)
+    x = np.random.default_rng(0).uniform(0, np.pi, size=(1, 50))
+    found = LightConeBackend(x, circuit).expectations(np.zeros((0, 2), int)).reshape(50, 3)
+    shrunk = np.cos(1.0) ** np.where(np.isin(np.arange(50), [0, 49]), 1, 2)
+    exact = np.stack([np.cos(x[0]) * shrunk, np.sin(x[0]) * shrunk, np.zeros(50)], axis=1)
+    np.testing.assert_allclose(found, exact, atol=1e-12)
+
+
+def test_more_shots_than_memory_holds_are_refused_where_each_is_drawn_by_itself():
+    plan = even_plan([0, 1], uniform_settings(14), shots_per_point=10**12)
+    backend = LightConeBackend(np.full((2, 14), 0.1))
+    with pytest.raises(InputError, match=r"100,000,000 shots a round.*got 2,000,000,000,000"):
+        backend.collect(backend.submit(plan, "t"))
+    counting = StatevectorBackend(np.full((2, 14), 0.1))  # of outcomes, however many shots
+    assert counting.collect(counting.submit(plan, "t")).counts.sum() == plan.total
 
 
 def ring(n_qubits):

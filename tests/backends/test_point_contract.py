@@ -10,7 +10,7 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 from aqka import InputError, MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.backends import (
     AerBackend,
-    MatrixProductBackend,
+    LightConeBackend,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
@@ -19,7 +19,6 @@ from aqka.backends import (
 )
 from aqka.backends._jobs.rows import Ticket
 from aqka.backends.circuits import zz_feature_map
-from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import OutcomeCounts, PointPlan, ShotPlan
 from aqka.core.point_plans import even_plan
@@ -33,9 +32,9 @@ X = np.random.default_rng(7).normal(size=(3, 3))
 LETTERS = np.array([[0, 1, 2], [2, 2, 2], [1, 0, 0], [1, 1, 1]])
 
 
-def exact_probabilities(points, letters, circuit=None):
+def exact_probabilities(points, letters):
     """By Qiskit: each point's state, then H and S† as its own documentation has them."""
-    circuit = circuit or zz_feature_map(points.shape[1])
+    circuit = zz_feature_map(points.shape[1])
     states = np.stack([Statevector(circuit.assign_parameters(x)).data for x in points])
     turned = np.stack([states @ basis_change(row).T for row in letters], axis=1)
     return np.abs(turned) ** 2
@@ -61,25 +60,14 @@ def test_statevector_backend():
     check_point_backend(lambda seed: StatevectorBackend(X, circuit, seed=seed), LETTERS, EXACT)
 
 
-def test_matrix_product_backend():
-    check_point_backend(lambda seed: MatrixProductBackend(X, seed=seed), LETTERS, EXACT)
-    # Of six qubits, all pairs of them coupled: most gates are between qubits far from each other.
-    points, full = np.random.default_rng(1).normal(size=(2, 6)), built_in_map("zz-full", 6)
-    letters = choose_settings(6, seed=1)[:3]
-    exact = exact_probabilities(points, letters, full)
-    check_point_backend(
-        lambda seed: MatrixProductBackend(points, full, seed=seed), letters, exact, shots=4000
-    )
-
-
 def test_a_backend_of_points_alone_refuses_pairs_before_anything_is_written(tmp_path):
-    backend = MatrixProductBackend(X)
+    backend = LightConeBackend(X)
     for ask in (
         lambda: backend.submit(ShotPlan([0], [1], [5]), "t"),
-        lambda: MatrixProductBackend(X, columns=X),
+        lambda: LightConeBackend(X, columns=X),
         lambda: acquire(backend, [0, 1, 1], 30, design="pairs", directory=tmp_path / "run"),
         lambda: QuantumRidgeClassifier(
-            backend="matrix-product", design="pairs", directory=tmp_path / "fit"
+            backend="light-cone", design="pairs", directory=tmp_path / "fit"
         ).fit(X, [0, 1, 1]),
     ):
         with pytest.raises(InputError, match=r"measures points, not pairs: use design='points'"):

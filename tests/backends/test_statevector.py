@@ -65,6 +65,8 @@ def test_thirty_columns_are_refused_with_the_qubits_they_need_and_pca():
     X, y = np.random.default_rng(0).random((40, 30)), np.arange(40) % 2
     with pytest.raises(InputError, match=r"30 qubits.*640 GiB.*23 columns at most.*PCA\(4\)"):
         StatevectorBackend(X)
+    with pytest.raises(InputError, match=r"would take 10\^84 GiB"):
+        StatevectorBackend(np.ones((40, 300)))
     with pytest.raises(InputError, match=r"PCA\(4\)"):
         QuantumRidgeClassifier(budget=2000).fit(X, y)
 

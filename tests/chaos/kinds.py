@@ -15,8 +15,8 @@ import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka.backends import tiles
-from aqka.backends._jobs import job_backend
 from aqka.backends._jobs.local import split_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
@@ -201,10 +201,10 @@ def device():
 def service(place, run_id, lies):
     """IBM's service, with jobs on disk that outlive every process."""
 
-    def transpile(circuit, target, transpile=job_backend.transpile_circuit):
+    def transpile(self, circuit, transpile=Transpiler.__call__):
         key = circuit_digest(circuit)
         if key not in TRANSPILED:
-            TRANSPILED[key] = circuit, transpile(circuit, target)
+            TRANSPILED[key] = circuit, transpile(self, circuit)
         before, done = TRANSPILED[key]
         # A circuit that was built again has parameters of the same names that are not the same.
         renamed = dict(zip(before.parameters, circuit.parameters, strict=True))
@@ -227,7 +227,7 @@ def service(place, run_id, lies):
 
     with (
         mock.patch.object(study_backends, "ibm_device", ibm_device),
-        mock.patch.object(job_backend, "transpile_circuit", transpile),
+        mock.patch.object(Transpiler, "__call__", transpile),
         mock.patch.object(FakeRuntime, "accept", accept),
         mock.patch.object(FakeJob, "result", result),
     ):

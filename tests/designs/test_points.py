@@ -8,7 +8,7 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import minmax_scale
 
 from aqka import InputError, Problem, StatevectorBackend, Training, acquire, predict
-from aqka.backends import MatrixProductBackend
+from aqka.backends import LightConeBackend
 from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Settle
 from aqka.designs.fidelity import StateEstimate
 from aqka.estimates.states import FittedStates
@@ -154,13 +154,13 @@ def test_points_of_many_qubits_get_the_shots_that_any_statement_needs():
     x, y = np.random.default_rng(0).uniform(0, 2, (6, 12)), [0, 1] * 3
     with pytest.raises(InputError, match=r"every point \d+ shots, so that each qubit is measured"):
         Training(Problem(y), 6 * 5, design="points", n_qubits=12)
-    head = acquire(MatrixProductBackend(x), y, 6 * 96, design="points").fit()
+    head = acquire(LightConeBackend(x), y, 6 * 96, design="points").fit()
     least = head.estimate.design.least_shots(head.estimate.table)
     with pytest.raises(InputError, match=rf"every point {least} shots, {2 * least} in all"):
         Predicting(head, 2, 2 * least - 1)
     # Its first look would have an eighth of the shots, with which no state is known; and shots
     # drawn again from so few miss an operator now and then, which must not end the run.
-    found = predict(head, MatrixProductBackend(x), 6 * least)
+    found = predict(head, LightConeBackend(x), 6 * least)
     assert np.all(np.isfinite(found.high - found.low))
 
 

@@ -6,7 +6,7 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import minmax_scale
 
 from aqka import InputError, JobError, MatrixBackend, Problem, StatevectorBackend, acquire
-from aqka.backends import MatrixProductBackend
+from aqka.backends import LightConeBackend
 from aqka.core import OutcomeCounts, PairTable
 from aqka.designs import Pairs, Points
 from aqka.runs import Patience
@@ -167,7 +167,7 @@ def test_auto_takes_the_better_design_and_says_why():
     assert (pairs.table.total, pairs.design) == (100, Pairs())
     assert pairs.reason.endswith("the backend cannot prepare the state of a point.")
     # Pairs promise more, but this backend has none.
-    only_points = MatrixProductBackend(X[:8])
+    only_points = LightConeBackend(np.tile(X[:8], 5))
     assert isinstance(acquire(only_points, Y[:8], 100).design, Points)
     for name, wrong in {"budget": {"budget": "many"}, "new_points": {"new_points": "a"}}.items():
         with pytest.raises(InputError, match=f"{name} must be a whole number"):
@@ -189,7 +189,7 @@ def test_auto_takes_the_better_design_and_says_why():
             "allocator Nystrom gives shots to pairs, not points; take 'uniform'",
         ),
         (
-            lambda: acquire(MatrixProductBackend(X), Y, 99, design="pairs"),
+            lambda: acquire(LightConeBackend(X), Y, 99, design="pairs"),
             "points",
         ),
         (

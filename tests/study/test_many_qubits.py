@@ -25,7 +25,7 @@ test = 8
 qubits = 30
 range = [0.0, 1.5]
 [backend]
-name = "matrix-product"
+name = "light-cone"
 [budget]
 train = "3840 shots"
 [method]
@@ -73,7 +73,7 @@ def test_pairs_of_it_are_refused_in_the_file():
     ],
 )
 def test_what_cannot_run_is_refused_by_the_plan(tmp_path, change, to, words):
-    text = STUDY.replace("matrix-product", "light-cone").replace("train = 20", "train = 40")
+    text = STUDY.replace("train = 20", "train = 40")
     path = tmp_path / "study.toml"
     path.write_text(text.replace(change, to))
     with pytest.raises(InputError, match=words):
@@ -83,7 +83,7 @@ def test_what_cannot_run_is_refused_by_the_plan(tmp_path, change, to, words):
 
 def test_errors_of_gates_and_bits_reach_the_light_cones_of_a_study(tmp_path):
     path = tmp_path / "study.toml"
-    named = STUDY.replace('"matrix-product"', '"light-cone"\nnoise = [0.001, 0.01, 0.02]')
+    named = STUDY.replace('"light-cone"', '"light-cone"\nnoise = [0.001, 0.01, 0.02]')
     path.write_text(named)
     noisy = make_offer(prepare(path)).backends.train
     path.write_text(named.replace("0.001, 0.01, 0.02", "0.0, 0.0"))
@@ -97,7 +97,7 @@ def test_errors_of_gates_and_bits_reach_the_light_cones_of_a_study(tmp_path):
 
 def test_a_fake_device_of_a_study_measures_thirty_qubits_as_points(tmp_path):
     path = tmp_path / "study.toml"
-    path.write_text(STUDY.replace('"matrix-product"', '"ibm"\ndevice = "fake_torino"'))
+    path.write_text(STUDY.replace('"light-cone"', '"ibm"\ndevice = "fake_torino"'))
     offer = make_offer(prepare(path))
     backend = offer.backends.train
     assert not backend.measures_pairs

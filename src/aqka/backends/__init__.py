@@ -4,7 +4,7 @@ from aqka.backends._jobs.rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
 from aqka.backends.factory import BackendFactory
-from aqka.backends.many_qubits import LightConeBackend, MatrixProductBackend
+from aqka.backends.many_qubits import LightConeBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.sampler import SamplerBackend
@@ -18,7 +18,6 @@ __all__ = [
     "JobShape",
     "LightConeBackend",
     "MatrixBackend",
-    "MatrixProductBackend",
     "PennylaneBackend",
     "RuntimeBackend",
     "SamplerBackend",

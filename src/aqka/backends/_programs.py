@@ -9,8 +9,10 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._bulk.gates import evaluate
 from aqka.backends._jobs.transpile import fractional_angles, in_fractional_gates
+from aqka.backends.base import Backend
 from aqka.backends.circuits import (
     fidelity_circuit,
+    lattice_of,
     placed_like,
     point_circuit,
     reference_angles,
@@ -147,3 +149,32 @@ class SentCircuits:
                 circuit = placed_like(circuit, self.of(program.standing).circuit)
             self._sent[program.name] = SentCircuit(circuit, list(plain.parameters), own, angles)
         return self._sent[program.name]
+
+
+class CircuitBackend(Backend):
+    """What backends of a feature map's transpiled circuits tell of themselves."""
+
+    _rows: FloatArray
+    _columns: FloatArray
+    _circuits: SentCircuits
+    _main: Program  # of the design that the backend was made for
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points of the rows and of the columns."""
+        return len(self._rows), len(self._columns)
+
+    @property
+    def circuit(self) -> "QuantumCircuit":
+        """The transpiled circuit of the design that the backend was made for."""
+        return self._circuits.of(self._main).circuit
+
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._circuits.feature_map.num_qubits)
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return lattice_of(self._circuits.feature_map)

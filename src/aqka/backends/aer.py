@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
-from aqka.backends._jobs.transpile import choose_target, transpile_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends._noisy.models import (
     depolarising_noise,
     noise_digest,
@@ -18,9 +18,16 @@ from aqka.backends._noisy.models import (
     used_qubits,
 )
 from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
-from aqka.backends._programs import BY_DESIGN, PAIRS, Program, SentCircuits, program_of
+from aqka.backends._programs import (
+    BY_DESIGN,
+    PAIRS,
+    CircuitBackend,
+    Program,
+    SentCircuits,
+    program_of,
+)
 from aqka.backends.base import check_design
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.simulated import ExactBackend, draw_outcomes
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
@@ -36,7 +43,7 @@ __all__ = ["AerBackend", "depolarising_noise"]
 _LARGEST_BYTES = 2**33
 
 
-class AerBackend(ExactBackend):
+class AerBackend(CircuitBackend, ExactBackend):
     """Draws shots from the exact kernel that a noisy circuit has.
 
     The circuit U(x) — barrier — U†(y) is transpiled once. The noisy states ρ(x_i) are evolved
@@ -98,8 +105,7 @@ class AerBackend(ExactBackend):
         super().__init__(seed)
         require("qiskit_aer", "aer")
         self._rows, self._columns = as_rows_and_columns(X, columns)
-        target = choose_target(target_of(noise), optimization_level, initial_layout)
-        transpile = partial(transpile_circuit, target=target)
+        transpile = Transpiler(target_of(noise), optimization_level, initial_layout)
         self._circuits = SentCircuits(as_feature_map(feature_map, self._rows.shape[1]), transpile)
         self._noise, self._main = noise, BY_DESIGN[check_design(design)]
         self._kernel: FloatArray | None = None
@@ -130,16 +136,6 @@ class AerBackend(ExactBackend):
             self._kernel = self._compile(PAIRS).kernel(self._rows, self._columns)
             del self._compiled[PAIRS.name]
         return self._kernel
-
-    @property
-    def lattice(self) -> IntArray | None:
-        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
-        return lattice_of(self._circuits.feature_map)
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._circuits.feature_map.num_qubits)
 
     def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
         """Draw from the exact noisy probabilities of points or reference states."""
@@ -175,13 +171,3 @@ class AerBackend(ExactBackend):
         if self._main is PAIRS:
             self.kernel()
         return {**self.__dict__, "_compiled": {}}
-
-    @property
-    def circuit(self) -> "QuantumCircuit":
-        """The transpiled circuit of the design that the backend was made for."""
-        return self._circuits.of(self._main).circuit
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the kernel."""
-        return len(self._rows), len(self._columns)

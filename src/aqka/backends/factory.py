@@ -6,7 +6,7 @@ from typing import Any
 
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
-from aqka.backends.many_qubits import LightConeBackend, MatrixProductBackend
+from aqka.backends.many_qubits import LightConeBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.statevector import StatevectorBackend
@@ -15,11 +15,10 @@ from aqka.errors import InputError
 STATEVECTOR = "statevector"
 _CLASSES = {
     STATEVECTOR: StatevectorBackend,
-    "matrix-product": MatrixProductBackend,
     "light-cone": LightConeBackend,
     "pennylane": PennylaneBackend,
 }
-NAMES = (STATEVECTOR, "matrix-product", "light-cone", "aer", "pennylane")
+NAMES = (STATEVECTOR, "light-cone", "aer", "pennylane")
 """Backends that need no options, so that their name is enough."""
 
 

@@ -1,6 +1,5 @@
-"""Points of many qubits, without a vector of 2^n amplitudes: by light cones or matrix products."""
+"""Points of many qubits, without a vector of 2^n amplitudes: by light cones."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,10 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
-from aqka.backends._bulk.gates import ComplexArray
+from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._bulk.light_cones import LightCones, Rates
-from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest, lattice_of
 from aqka.backends.simulated import SimulatedBackend, check_shots_one_by_one, count_bits
@@ -21,20 +18,56 @@ from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
-from aqka.core.settings import MAX_QUBITS, ROTATIONS
+from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-BATCH_POINTS = 32
-"""Points that are evolved together: at the largest bond and 256 qubits they take 1.1 GB."""
 BATCH_SHOTS = 2**14
 """Shots that are drawn together; what is drawn depends on it."""
 
 
-class PointsOnly(SimulatedBackend):
-    """Draws bits of a feature map's points, and no pairs; a subclass writes how."""
+class LightConeBackend(SimulatedBackend):
+    """Draws outcomes of points from exact reduced states, up to 256 qubits on a laptop.
+
+    The state of one or two qubits of a shallow circuit depends on few others, its light cone, and
+    is computed exactly from them, with depolarising and readout errors if wanted. A cone of more
+    than 14 qubits, with depolarising noise 7, is refused.
+
+    Each shot's bits are drawn along the neighbours that :attr:`joint_pairs` lists, each given the
+    one before. So every bit and every one of these pairs has its exact probabilities, which is all
+    that a projected kernel reads of a line or a tree. Bits further apart do not have their exact
+    correlations, nor do pairs that would close a loop, as a lattice has: do not use them for
+    anything but reduced states.
+
+    It measures points and no pairs: above eight qubits ``design="points"`` learns from the
+    projected kernel.
+
+    Parameters
+    ----------
+    X
+        Data, one row per point.
+    feature_map
+        A Qiskit circuit, or a built-in map's name; None is the ZZ map, one qubit a feature.
+    columns
+        Must be None: pairs are not measured.
+    seed
+        The outcomes depend on it, on the tag and on the plan, and on nothing else.
+    noise
+        Depolarising rates of one- and two-qubit gates, λ of ρ → (1 - λ) ρ + λ I/d after every gate
+        of the map, as :func:`depolarising_noise` has them; and a third, the probability that a bit
+        is read wrongly. None: no errors.
+
+    Examples
+    --------
+    >>> from aqka.core.point_plans import even_plan
+    >>> from aqka.core.settings import choose_settings
+    >>> backend = LightConeBackend([[0.5] * 100, [0.7] * 100])
+    >>> plan = even_plan([0, 1], choose_settings(100, seed=0), shots_per_point=30)
+    >>> int(backend.collect(backend.submit(plan, tag="first")).counts.sum())
+    60
+    """
 
     measures_pairs = False
 
@@ -45,8 +78,10 @@ class PointsOnly(SimulatedBackend):
         *,
         columns: ArrayLike | None = None,
         seed: int = 0,
+        noise: Sequence[float] | None = None,
     ) -> None:
         super().__init__(seed)
+        self._noise = as_rates(noise)
         if columns is not None:
             check_measures_pairs(self)
         self._points = as_data(X)
@@ -56,10 +91,12 @@ class PointsOnly(SimulatedBackend):
                 f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
                 "Reduce the data to fewer columns first (PCA), one qubit each."
             )
-        self._check()
+        self._cones.check_all()
 
-    def _check(self) -> None:
-        """Refuse a circuit that cannot be simulated."""
+    @cached_property
+    def _cones(self) -> LightCones:
+        rates = Rates.even(self.n_qubits, *self._noise) if any(self._noise) else None
+        return LightCones(self._feature_map, self._points, rates)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,6 +113,15 @@ class PointsOnly(SimulatedBackend):
         """Qubits of the feature map."""
         return int(self._feature_map.num_qubits)
 
+    @property
+    def joint_pairs(self) -> IntArray:
+        """Pairs of qubits whose bits are drawn together, the smaller one first."""
+        return self._cones.joint_pairs
+
+    def expectations(self, edges: IntArray) -> FloatArray:
+        """Return the exact expectations of one qubit each, and of the edges, before readout."""
+        return self._cones.expectations(np.asarray(edges).reshape(-1, 2))
+
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep a plan of points; the tag is the ticket."""
         if not isinstance(plan, OutcomePlan):
@@ -83,7 +129,8 @@ class PointsOnly(SimulatedBackend):
         return super().submit(plan, tag)
 
     def _identity(self) -> list[str]:
-        return [f"X={digest(self._points)}", f"feature_map={circuit_digest(self._feature_map)}"]
+        circuit = f"feature_map={circuit_digest(self._feature_map)}"
+        return [f"X={digest(self._points)}", circuit, f"noise={self._noise!r}", "joint=neighbours"]
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         raise TypeError("pairs are refused when they are submitted.")
@@ -95,81 +142,9 @@ class PointsOnly(SimulatedBackend):
         seen = [np.zeros(outcomes_shape(0, self.n_qubits), dtype=np.int64)]
         for start in range(0, len(shots), BATCH_SHOTS):
             some = shots[start : start + BATCH_SHOTS]
-            bits = self._bits(plan.points[some], plan.letters[plan.settings[some]], rng)
+            bits = self._cones.draw(plan.points[some], plan.letters[plan.settings[some]], rng)
             seen.append(outcomes_of_bits(bits))
         return count_bits(shots, np.concatenate(seen))
-
-    @abstractmethod
-    def _bits(self, points: IntArray, letters: IntArray, rng: Generator) -> IntArray:
-        """Return the bits of a shot for each point, in ascending order, and row of letters."""
-
-
-class LightConeBackend(PointsOnly):
-    """Draws outcomes of points from exact reduced states, up to 256 qubits on a laptop.
-
-    The state of one or two qubits of a shallow circuit depends on few others, its light cone, and
-    is computed exactly from them, with depolarising and readout errors if wanted. A cone of more
-    than 14 qubits, with depolarising noise 7, is refused.
-
-    Each shot's bits are drawn along the neighbours that :attr:`joint_pairs` lists, each given the
-    one before. So every bit and every one of these pairs has its exact probabilities, which is all
-    that a projected kernel reads of a line or a tree. Bits further apart do not have their exact
-    correlations, nor do pairs that would close a loop, as a lattice has: do not use them for
-    anything but reduced states.
-
-    Parameters
-    ----------
-    X, feature_map, columns, seed
-        See :class:`~aqka.backends.MatrixProductBackend`.
-    noise
-        Depolarising rates of one- and two-qubit gates, λ of ρ → (1 - λ) ρ + λ I/d after every gate
-        of the map, as :func:`depolarising_noise` has them; and a third, the probability that a bit
-        is read wrongly. None: no errors.
-
-    Examples
-    --------
-    >>> from aqka.core.point_plans import even_plan
-    >>> from aqka.core.settings import choose_settings
-    >>> backend = LightConeBackend([[0.5] * 100, [0.7] * 100])
-    >>> plan = even_plan([0, 1], choose_settings(100, seed=0), shots_per_point=30)
-    >>> int(backend.collect(backend.submit(plan, tag="first")).counts.sum())
-    60
-    """
-
-    def __init__(
-        self,
-        X: ArrayLike,
-        feature_map: "QuantumCircuit | str | None" = None,
-        *,
-        columns: ArrayLike | None = None,
-        seed: int = 0,
-        noise: Sequence[float] | None = None,
-    ) -> None:
-        self._noise = as_rates(noise)
-        super().__init__(X, feature_map, columns=columns, seed=seed)
-
-    def _check(self) -> None:
-        self._cones.check_all()
-
-    @cached_property
-    def _cones(self) -> LightCones:
-        rates = Rates.even(self.n_qubits, *self._noise) if any(self._noise) else None
-        return LightCones(self._feature_map, self._points, rates)
-
-    @property
-    def joint_pairs(self) -> IntArray:
-        """Pairs of qubits whose bits are drawn together, the smaller one first."""
-        return self._cones.joint_pairs
-
-    def expectations(self, edges: IntArray) -> FloatArray:
-        """Return the exact expectations of one qubit each, and of the edges, before readout."""
-        return self._cones.expectations(np.asarray(edges).reshape(-1, 2))
-
-    def _identity(self) -> list[str]:
-        return [*super()._identity(), f"noise={self._noise!r}", "joint=neighbours"]
-
-    def _bits(self, points: IntArray, letters: IntArray, rng: Generator) -> IntArray:
-        return self._cones.draw(points, letters, rng)
 
     def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
         shots = np.repeat(np.arange(len(plan)), plan.shots)
@@ -189,73 +164,3 @@ def as_rates(noise: Sequence[float] | None) -> tuple[float, ...]:
             f"probability of a wrong bit, each within [0, 1], such as (0.001, 0.01); got {noise!r}."
         )
     return (*map(float, rates), 0.0, 0.0, 0.0)[:3]
-
-
-class MatrixProductBackend(PointsOnly):
-    """Draws outcomes of points from their states as matrix products, without noise.
-
-    Time grows with the qubits and with how much they are entangled. A map with two or three layers
-    of gates between neighbours runs on 62 qubits in milliseconds a point; one that entangles every
-    qubit with every other does so on 12. What cannot be drawn exactly is refused: first here, by
-    the first point.
-
-    It measures points and no pairs: above eight qubits ``design="points"`` learns from the
-    projected kernel.
-
-    Parameters
-    ----------
-    X
-        Data, one row per point.
-    feature_map
-        A Qiskit circuit, or a built-in map's name; None is the ZZ map, one qubit a feature.
-    columns
-        Must be None: pairs are not measured.
-    seed
-        The outcomes depend on it, on the tag and on the plan, and on nothing else.
-
-    Examples
-    --------
-    >>> from aqka.core.point_plans import even_plan
-    >>> from aqka.core.settings import uniform_settings
-    >>> backend = MatrixProductBackend([[0.5] * 40, [0.7] * 40])
-    >>> plan = even_plan([0, 1], uniform_settings(40), shots_per_point=30)
-    >>> int(backend.collect(backend.submit(plan, tag="first")).counts.sum())
-    60
-    """
-
-    def _check(self) -> None:
-        evolve(self._feature_map, self._points[:1])
-
-    def _bits(self, points: IntArray, letters: IntArray, rng: Generator) -> IntArray:
-        distinct, parts = np.unique(points), []
-        for start in range(0, len(distinct), BATCH_POINTS):
-            some = distinct[start : start + BATCH_POINTS]
-            states = evolve(self._feature_map, self._points[some])
-            states.move_centre(0)
-            for k, point in enumerate(some):
-                tensors = [tensor[k] for tensor in states.tensors]
-                with threads_for(MAX_BOND):
-                    parts.append(_drawn(tensors, letters[points == point], rng))
-        return np.concatenate(parts)
-
-
-def _drawn(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> IntArray:
-    """Return the bits of a shot for each row of letters.
-
-    Beyond the centre tensors are isometries, so that what the qubits measured so far leave of the
-    state, carried to the next bond, has the probabilities of the next qubit as its norms.
-    """
-    found = np.zeros(letters.shape, dtype=np.int64)
-    left = np.ones((len(letters), 1), dtype=np.complex128)
-    for qubit, tensor in enumerate(tensors):
-        bond, _, right = tensor.shape
-        both = (left @ tensor.reshape(bond, 2 * right)).reshape(-1, 2, right)
-        turned = ROTATIONS[letters[:, qubit]] @ both
-        p = np.sum(turned.real**2 + turned.imag**2, axis=2)
-        bits = (random.random(len(letters)) * p.sum(axis=1) >= p[:, 0]).astype(np.int64)
-        # Where a bit has no chance at all, rounding must not choose it.
-        bits = np.where(p[:, 1] == 0, 0, bits)
-        each = np.arange(len(bits))
-        left = turned[each, bits] / np.sqrt(p[each, bits])[:, None]
-        found[:, qubit] = bits
-    return found

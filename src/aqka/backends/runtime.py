@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -21,7 +20,7 @@ from aqka.backends._jobs.ibm import (
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.transpile import choose_target
+from aqka.backends._jobs.transpile import Transpiler, is_pass_manager
 from aqka.backends._noisy.devices import DeviceCones
 from aqka.backends._noisy.models import SIMULATED_QUBITS
 from aqka.backends._programs import POINTS, program_of
@@ -116,6 +115,11 @@ class RuntimeBackend(JobBackend):
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
+        if pass_manager is not None and not is_pass_manager(pass_manager):
+            raise InputError(
+                "pass_manager must be a qiskit PassManager, such as generate_preset_pass_manager "
+                f"makes; got {type(pass_manager).__name__}."
+            )
         seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
         checked, fractional = check_options(options)
@@ -126,9 +130,10 @@ class RuntimeBackend(JobBackend):
         self._mode = ExecutionMode()
         self._cones: DeviceCones | None = None
         shape, rule = jobs or JobShape(free_shots=service.is_local), as_tile_rule(tiles)
-        target = choose_target(service.target, optimization_level, initial_layout, pass_manager)
+        target = service.target if pass_manager is None else pass_manager
+        transpile = Transpiler(target, optimization_level, initial_layout)
         super().__init__(
-            service, X, feature_map, columns, target, shape, rule, seed, design, fractional
+            service, X, feature_map, columns, transpile, shape, rule, seed, design, fractional
         )
         if fractional and self._is_wide:
             raise InputError(
@@ -178,12 +183,7 @@ class RuntimeBackend(JobBackend):
             self._mode.open(self._service, self._modes_to_try)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property

@@ -11,7 +11,7 @@ from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import JobsHere
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.transpile import choose_target
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.job_service import JobRequest
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
@@ -92,9 +92,9 @@ class SamplerBackend(JobBackend):
     ) -> None:
         seed = as_count(seed, "seed", minimum=0)
         service = SamplerService(sampler, seed, target_backend)
-        target = choose_target(service.target, optimization_level, initial_layout)
+        transpile = Transpiler(service.target, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
-        super().__init__(service, X, feature_map, columns, target, shape, rule, seed, design)
+        super().__init__(service, X, feature_map, columns, transpile, shape, rule, seed, design)
 
 
 class SamplerService(JobsHere):

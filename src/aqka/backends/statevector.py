@@ -102,9 +102,8 @@ MAX_STATE_QUBITS = 24
 SLOW_AMPLITUDES = 2**24
 """Numbers of all states together that take seconds to simulate."""
 MORE_QUBITS = (
-    "For more qubits measure points: the backend 'light-cone' (LightConeBackend) for circuits of "
-    "few layers, or 'matrix-product' (MatrixProductBackend) for qubits that are entangled with "
-    "their neighbours only, with design = 'points'."
+    "For more qubits measure points of a circuit of few layers: the backend 'light-cone' "
+    "(LightConeBackend) with design = 'points'."
 )
 
 
@@ -260,9 +259,11 @@ def _check_memory(points: FloatArray, feature_map: Any) -> None:
     needed = 16 * 2**n_qubits * len(points)
     if needed > MAX_STATE_BYTES or n_qubits > MAX_STATE_QUBITS:
         most = min((MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1, MAX_STATE_QUBITS)
+        gib = -(-needed // 2**30)
+        shown = f"{gib:,}" if gib < 10**9 else f"10^{len(str(gib)) - 1}"
         raise InputError(
             f"{n_features} features on {n_qubits} qubits: the states of {len(points)} points would "
-            f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES // 2**30} and "
+            f"take {shown} GiB, the most is {MAX_STATE_BYTES // 2**30} and "
             f"{MAX_STATE_QUBITS} qubits. The default "
             f"feature map needs a qubit for every column, so reduce X to {most} columns at most, "
             "better 4 to 10: sklearn.decomposition.PCA(4), or in a study feature_map.qubits = 4. "

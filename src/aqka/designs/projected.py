@@ -117,8 +117,8 @@ class Projected(PointKernel):
             raise InputError(
                 f"{type(backend).__name__} draws the qubits {wrong[0]} independently, as it does "
                 f"{len(wrong)} of {len(wanted)} pairs that the kernel reads: take the kernel "
-                "'projected', pairs that the feature map entangles in a line or a tree, or another "
-                "backend, such as 'matrix-product'."
+                "'projected', pairs that the feature map entangles in a line or a tree, a real "
+                "device, or up to 24 qubits the backend 'statevector'."
             )
 
     def readable(self, table: PointTable) -> IntArray:

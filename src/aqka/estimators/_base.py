@@ -32,7 +32,7 @@ feature_map : circuit, function or str, optional
     ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.
 backend : str, device, BackendFactory or finished run, default="statevector"
     ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-    ``"matrix-product"`` or ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; a
+    ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; a
     :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no shots:
     ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train block), or a
     finished run of pairs or points (its directory, session or table of counts), where X is one

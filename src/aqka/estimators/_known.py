@@ -30,7 +30,8 @@ class Known(ABC):
     itself reads 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, design: Any = None) -> None:
+        self.design = design
         self._numbers: dict[bytes, int] = {}
 
     def numbers(self, points: FloatArray) -> IntArray:
@@ -75,8 +76,8 @@ class KnownPairs(Known):
     array([0.7, 1. , nan])
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, design: Any = None) -> None:
+        super().__init__(design)
         self._keys: IntArray = np.zeros(0, dtype=np.int64)
         self._values: FloatArray = np.zeros(0)
 
@@ -147,8 +148,7 @@ class KnownPoints(Known):
     """
 
     def __init__(self, design: Any) -> None:
-        super().__init__()
-        self._design = design
+        super().__init__(design)
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
         self._estimate: PointEstimate | None = None
         self._n_qubits: int | None = None
@@ -203,7 +203,7 @@ class KnownPoints(Known):
                 f"X must have as many features as the points that are known: theirs are states of "
                 f"{self._n_qubits} qubits, got {table.n_qubits}; make another kernel for these."
             )
-        kernel = self._design.kernel_for(table)
+        kernel = self.design.kernel_for(table)
         needs_width = isinstance(kernel, Projected) and kernel.gamma is None
         if self._n_qubits is None and needs_width and not isinstance(request, TrainingRequest):
             raise InputError(
@@ -221,14 +221,14 @@ class KnownPoints(Known):
         """Fit the states of a request's points, but for those whose shots were lost."""
         table: PointTable = session.table
         self._n_qubits = table.n_qubits
-        seen = self._design.kernel_for(table).readable(table)
+        seen = self.design.kernel_for(table).readable(table)
         if not seen.size:
             return
         first = 0 if self._estimate is None else self._estimate.n_read
         part = table.subset(seen)
         if self._estimate is None:
             confusion = session.confusion if isinstance(session, Training) else None
-            self._estimate = self._design.read(part, None, None, confusion)
+            self._estimate = self.design.read(part, None, None, confusion)
         else:
             self._estimate = self._estimate.extended(part)
         numbers = self.numbers(request.rows)[seen].tolist()

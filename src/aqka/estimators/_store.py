@@ -121,7 +121,7 @@ class Store(Living):
         design = settings.design
         self._factory, self._feature_map = factory, feature_map
         self._settings, self._directory = settings, directory
-        self.known: Known = KnownPairs() if design.counts_entries else KnownPoints(design)
+        self.known: Known = (KnownPairs if design.counts_entries else KnownPoints)(design)
         self.session: Training | None = None
         self.test_shots = 0
         self.test_things = 0
@@ -256,6 +256,8 @@ class Store(Living):
             seed=self._settings.seed,
             design=self.design,
         )
+        design = self._settings.design.on(backend.lattice, backend.n_qubits)
+        self._settings, self.known.design = self._settings._replace(design=design), design
         return Errand(request, request.session(self._settings, backend), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:

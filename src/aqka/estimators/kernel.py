@@ -30,7 +30,7 @@ feature_map : circuit, function or str, optional
     What the backend takes as one: a Qiskit circuit, a PennyLane function of one point, or a name.
     The default is the ZZ map, one qubit per feature.
 backend : str, device or BackendFactory, default="statevector"
-    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"matrix-product"``, a device of Qiskit's, or
+    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"light-cone"``, a device of Qiskit's, or
     a :class:`~aqka.BackendFactory` for any other.
 budget : int or str, optional
     Shots, QPU time or money for the first fit. {budget}
@@ -301,8 +301,9 @@ class QuantumFeatures(Measured):
         "The default is 16 · 2ⁿ a\n    point of n qubits (at most 10 count).",
         """\
 operators : {"single", "neighbours", "pairs", "all"}, default="single"
-    Pauli operators of each qubit; also of neighbouring qubits q and q + 1; also of every two
-    qubits; or all Pauli strings of points of up to four qubits, in 3ⁿ settings.
+    Pauli operators of each qubit; also of neighbours, which are the pairs that the feature map's
+    gates act on, or those on a line; also of every two qubits; or all Pauli strings of points of up
+    to four qubits, in 3ⁿ settings.
 shrink : bool, default=False
     Multiply each feature by the share of its variance over the training points that is not shot
     noise, max(0, 1 - mean error² / variance). It helps at few shots and changes little at many.
@@ -369,7 +370,8 @@ shrink : bool, default=False
         """Return the operators, such as "X0" or "Z3Z4"; the names of X do not matter."""
         check_is_fitted(self)
         assert self.session_ is not None, "a fit has one"
-        operators = OPERATORS[self.operators].operators(self.session_.table.n_qubits)
+        kernel = self.session_.design.kernel  # type: ignore[attr-defined]
+        operators = kernel.operators(self.session_.table.n_qubits)
         return np.asarray(operators.names(), dtype=object)
 
 

@@ -84,8 +84,6 @@ def _plain_backends(prepared: Prepared, points: Points) -> tuple[Backend, Backen
         return simulated(backends.StatevectorBackend)
     if section.name == "light-cone":
         return simulated(backends.LightConeBackend, noise=section.noise)
-    if section.name == "matrix-product":
-        return simulated(backends.MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = backends.depolarising_noise(*(section.noise or (0.0, 0.0)))

@@ -36,8 +36,7 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_REPS = 20
 MAX_TILES = 10_000
 MAX_SEED = 2**31 - 1
-POINTS_ONLY = ("matrix-product", "light-cone")
-BACKENDS = ("statevector", "matrix-product", "light-cone", "aer", "ibm", "sampler", "pennylane")
+BACKENDS = ("statevector", "light-cone", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
     "noise": ("aer", "light-cone"),
@@ -284,7 +283,7 @@ class Study(Section):
             raise ValueError(
                 "method.prior 'angles' answers classes, but data.task is 'regression'; leave it out"
             )
-        if self.backend.name in POINTS_ONLY and self.method.design != "points":
+        if self.backend.name == "light-cone" and self.method.design != "points":
             raise ValueError(
                 f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"
             )

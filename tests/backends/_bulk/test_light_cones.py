@@ -117,7 +117,7 @@ def test_cones_of_the_zz_map_grow_by_two_qubits_a_repetition_whatever_the_order_
 def test_cones_that_are_too_large_are_refused_with_their_size():
     x = np.zeros((1, 30))
     deep = LightCones(built_in_map("zz", 30, 8), x)
-    with pytest.raises(InputError, match=r"qubit 8 depends on 17 qubits, at most 14 .*matrix-prod"):
+    with pytest.raises(InputError, match=r"qubit 8 depends on 17 qubits, at most 14 .*statevector"):
         deep.check((8,))
     deep.check((0,))  # near the edge it is small
     noisy = LightCones(built_in_map("zz", 30, 4), x, Rates.even(30, 0, 0.01))

@@ -2,7 +2,6 @@ import pickle
 
 import numpy as np
 import pytest
-import qiskit_ibm_runtime
 from qiskit_ibm_runtime import fake_provider
 from scipy.stats import binom
 
@@ -100,13 +99,3 @@ def test_ibm_jobs_are_looked_up_by_all_tags():
 def test_credentials_are_not_pickled():
     with pytest.raises(InputError, match="its token would be written"):
         pickle.dumps(ibm.IbmService("device", {}))
-
-
-def test_older_clients_have_another_sampler(monkeypatch):
-    def older(module, extra):
-        if module.endswith("executor_sampler"):
-            raise InputError(module)
-        return qiskit_ibm_runtime
-
-    monkeypatch.setattr(ibm, "require", older)
-    assert ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2

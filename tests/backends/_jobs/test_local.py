@@ -2,17 +2,17 @@ import pickle
 
 import numpy as np
 import pytest
-from qiskit.providers.basic_provider import BasicSimulator
 from qiskit_aer import AerSimulator
 from qiskit_ibm_runtime import fake_provider
 
 from aqka import acquire
 from aqka._util import optional
-from aqka.backends._jobs import job_backend, local
+from aqka.backends._jobs import local
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.job_service import JobRequest
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
-from aqka.errors import JobError
+from aqka.errors import InputError, JobError
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Y = [1, 1, 1, -1, -1, -1]
@@ -23,7 +23,7 @@ PLAN = ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10])
 def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
     calls = {"transpile": 0, "run": 0}
-    transpile, run = job_backend.transpile_circuit, local.LocalService.run
+    transpile, run = Transpiler.__call__, local.LocalService.run
 
     def counting_transpile(*arguments, **options):
         calls["transpile"] += 1
@@ -33,7 +33,7 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
         calls["run"] += 1
         return run(*arguments, **options)
 
-    monkeypatch.setattr(job_backend, "transpile_circuit", counting_transpile)
+    monkeypatch.setattr(Transpiler, "__call__", counting_transpile)
     monkeypatch.setattr(local.LocalService, "run", counting_run)
     with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
         assert backend.mode == "local"
@@ -97,7 +97,7 @@ def test_local_job_of_another_process():
         RuntimeBackend(fake_provider.FakeManilaV2(), X).collect(ticket)
 
 
-def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
+def test_without_aer_a_fake_device_runs_up_to_eight_qubits(monkeypatch):
     import_module = optional.import_module
 
     def without_aer(module):
@@ -106,10 +106,8 @@ def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
         return import_module(module)
 
     monkeypatch.setattr(optional, "import_module", without_aer)
-    device = BasicSimulator()  # which has no noise of its own
-    backend = RuntimeBackend(device, np.tile(X[:2], (1, 5)), "z")
-    hits = backend.collect(backend.submit(ShotPlan([0], [0], [4000]), "t"))
-    assert hits == [4000]
-    assert "without noise" in caplog.text
+    many = RuntimeBackend(fake_provider.FakeGuadalupeV2(), np.tile(X[:2], (1, 5)), "z")
+    with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):
+        many.submit(ShotPlan([0], [0], [4000]), "t")
     few = RuntimeBackend(fake_provider.FakeManilaV2(), X)  # exactly simulated with its noise
     assert few.collect(few.submit(ShotPlan([0], [0], [4000]), "t")) < 3950

@@ -10,7 +10,7 @@ from qiskit_aer.noise.passes import RelaxationNoisePass
 from qiskit_ibm_runtime import fake_provider
 
 from aqka.backends._bulk.light_cones import LightCones
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends._noisy.devices import DeviceNoise, calibrated_rates
 from aqka.backends._noisy.programs import OutcomeProgram
 from aqka.backends.circuits import point_circuit, setting_angles
@@ -65,7 +65,7 @@ def test_a_line_of_six_has_nearly_the_reduced_states_of_the_exact_noisy_circuit(
     X = np.random.default_rng(0).uniform(0, np.pi, size=(3, n_qubits))
     feature_map = built_in_map("zz", n_qubits)
     plain = point_circuit(feature_map)
-    isa = transpile_circuit(plain, device)
+    isa = Transpiler(device)(plain)
     rates = calibrated_rates(isa, feature_map, device.target)
     assert np.all(rates.one > 0)
     assert np.count_nonzero(rates.two) == 2 * (n_qubits - 1)

@@ -13,7 +13,7 @@ from qiskit_aer.noise import (
 from qiskit_ibm_runtime import fake_provider
 
 from aqka.backends import RuntimeBackend
-from aqka.backends._jobs.transpile import choose_target, transpile_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends._noisy.models import (
     noise_on_circuit,
     noisy_simulator,
@@ -77,7 +77,7 @@ X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 def test_a_devices_noise_is_that_of_the_whole_device():
     device = GenericBackendV2(6, seed=3)
     whole = NoiseModel.from_backend(device)
-    circuit = transpile_circuit(zz_feature_map(3), choose_target(target_of(device), 0, [4, 1, 2]))
+    circuit = Transpiler(target_of(device), 0, [4, 1, 2])(zz_feature_map(3))
     part = noise_on_circuit(device, circuit)
     for name, errors in part._local_quantum_errors.items():
         for qubits, error in errors.items():
@@ -90,7 +90,7 @@ def test_a_devices_model_is_cut_to_the_qubits_in_use(calibrated):
     _, model = calibrated
     X = points(2, 2)
     backend = AerBackend(X, noise=model, initial_layout=[5, 3])
-    circuit = transpile_circuit(zz_feature_map(2), choose_target(target_of(model), 1, [5, 3]))
+    circuit = Transpiler(target_of(model), 1, [5, 3])(zz_feature_map(2))
     part = noise_on_circuit(model, circuit)
     assert set(part._local_readout_errors) == {(3,), (5,)}
     assert set(part._local_quantum_errors["cx"]) == {(3, 5), (5, 3)}

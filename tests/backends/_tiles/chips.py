@@ -5,7 +5,7 @@ from qiskit.circuit.library import CZGate, Measure, RZGate, SXGate, XGate
 from qiskit.providers import BackendV2, Options
 from qiskit.transpiler import InstructionProperties, Target
 
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.circuits import fidelity_circuit, zz_feature_map
 
 
@@ -59,4 +59,4 @@ def grid(rows, columns, rng, **rest):
 
 def pairs_circuit(n_qubits, chip):
     """The transpiled fidelity circuit of the ZZ map, whose interaction graph is a line."""
-    return transpile_circuit(fidelity_circuit(zz_feature_map(n_qubits)), chip)
+    return Transpiler(chip)(fidelity_circuit(zz_feature_map(n_qubits)))

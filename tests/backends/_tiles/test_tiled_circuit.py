@@ -4,7 +4,6 @@ from qiskit import QuantumCircuit
 from qiskit.primitives import StatevectorSampler
 from qiskit.quantum_info import Operator
 
-from aqka import InputError
 from aqka.backends._jobs.local import sample_part, split_circuit
 from aqka.backends._tiles.places import choose_places, find_places, read_calibration, shape_of
 from aqka.backends.tiles import tile_circuit
@@ -79,15 +78,3 @@ def test_copies_are_simulated_once_and_each_gets_shots_of_its_own(tiled):
     assert rows == [part.columns.tolist(), [90.0] * 4]
     assert shots == 12
     assert found.tolist() == [[0, 1, 2], [3, 4, 5], [12, 13, 14], [6, 7, 8], [9, 10, 11]]
-
-
-def test_registers_with_gates_between_them_are_no_parts():
-    from qiskit import ClassicalRegister, QuantumRegister
-
-    circuit = QuantumCircuit(
-        QuantumRegister(2), ClassicalRegister(1, "a"), ClassicalRegister(1, "b")
-    )
-    circuit.cx(0, 1)
-    circuit.measure([0, 1], [0, 1])
-    with pytest.raises(InputError, match="no gates between qubits of two registers"):
-        split_circuit(circuit)

@@ -1,8 +1,7 @@
 """What shrinking measured features brings to a model, feature by feature or in their spectrum.
 
-``python -m aqka_research.benchmarks.models_page`` writes it into docs/measured/models.md; alone it
-is ``python -m aqka_research.benchmarks.feature_shrinkage``. Tasks with classes of the suite's
-development half, of 2 to 8 qubits, and two of 30 and 60 qubits, where most features are noise.
+Tasks with classes of the suite's development half, of 2 to 8 qubits, and two of 30 and 61 qubits,
+where most features are noise.
 
 A feature is signal and shot noise, e = s + n. ``shrink=True`` multiplies each by its share of
 signal, c = max(0, 1 - mean v / Var e). The spectral version is the Wiener filter of all features
@@ -21,11 +20,14 @@ from sklearn.svm import SVC
 
 from aqka import QuantumFeatures
 from aqka._util.arrays import FloatArray
-from aqka_research.markdown import table
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error, table
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 SHOTS = {"single": (18, 90, 300), "neighbours": (144, 400, 1200)}
-SEEDS = {"2 to 8 qubits": range(2), "30 and 61 qubits": range(6)}
+WIDE = {"breast cancer": (load_breast_cancer, 1), "digits below 5": (load_digits, 5)}
+"""Tasks of 30 and 61 qubits: data, and the least number that counts as positive."""
 MODELS = {"logistic": LogisticRegression(C=1.0, max_iter=2000), "SVM": SVC()}
 WAYS = ("as measured", "shrink=True", "Wiener", "StandardScaler", "shrink=True, StandardScaler")
 N_WIDE, N_WIDE_NEW = 120, 150
@@ -75,64 +77,55 @@ def measured(task: Labelled, operators: str, shots: int, seed: int) -> dict[str,
     return dict(zip(WAYS, found, strict=True))
 
 
-def suite_tasks(seed: int) -> list[Labelled]:
+def suite_names() -> list[str]:
     """Return the development tasks with classes that a circuit has."""
-    found = []
-    for name in half_of_suite("development"):
-        if SUITE[name].kind == "classes" and SUITE[name].is_quantum:
-            task = SUITE[name].draw(seed)
-            assert isinstance(task, QuantumTask)
-            X, y = np.vstack([task.X, task.test_X]), np.append(task.y, task.test_labels)
-            found.append(Labelled(task.feature_map(), "statevector", X, y, len(task.X)))
-    return found
+    tasks = (SUITE[name] for name in half_of_suite("development"))
+    return [task.name for task in tasks if task.kind == "classes" and task.is_quantum]
 
 
-def wide_tasks(seed: int) -> list[Labelled]:
-    """Return breast cancer on 30 qubits and handwritten digits below 5 on 61, the ZZ map."""
-    found = []
-    for load in (load_breast_cancer, load_digits):
-        X, y = load(return_X_y=True)
-        y = np.where(y > (0 if load is load_breast_cancer else 4), 1.0, -1.0)
-        order = np.random.default_rng(seed).permutation(len(X))[: N_WIDE + N_WIDE_NEW]
-        X = X[:, X.std(axis=0) > 0][order]
-        X = MinMaxScaler((0, np.pi / 2), clip=True).fit(X[:N_WIDE]).transform(X)
-        found.append(Labelled("zz", "light-cone", X, y[order], N_WIDE))
-    return found
+def drawn(name: str, seed: int) -> Labelled:
+    """Return a task of the suite, or one of :data:`WIDE` with the ZZ map."""
+    if name not in WIDE:
+        task = SUITE[name].draw(seed)
+        assert isinstance(task, QuantumTask)
+        X, y = np.vstack([task.X, task.test_X]), np.append(task.y, task.test_labels)
+        return Labelled(task.feature_map(), "statevector", X, y, len(task.X))
+    load, least = WIDE[name]
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))[: N_WIDE + N_WIDE_NEW]
+    X = X[:, X.std(axis=0) > 0][order]
+    X = MinMaxScaler((0, np.pi / 2), clip=True).fit(X[:N_WIDE]).transform(X)
+    return Labelled("zz", "light-cone", X, np.where(y[order] >= least, 1.0, -1.0), N_WIDE)
 
 
-def _row(tasks: list[Labelled], operators: str, shots: int) -> dict[str, list[list[float]]]:
-    """Return the accuracy of each model on each task, in each of the ways."""
-    scores: dict[str, list[list[float]]] = {name: [] for name in MODELS}
-    for k, task in enumerate(tasks):
-        ways = measured(task, operators, shots, seed=k)
-        y, truth = task.y[: task.n_train], task.y[task.n_train :]
-        for name, model in MODELS.items():
-            scores[name].append([model.fit(a, y).score(b, truth) for a, b in ways.values()])
-    return scores
+@stable_name("benchmarks.feature_shrinkage:measure")
+def measure(cell: Cell) -> Result:
+    """Return the accuracy of each model in each of the ways."""
+    task = drawn(cell["task"], cell["seed"])
+    y, truth = task.y[: task.n_train], task.y[task.n_train :]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few shots
+        ways = measured(task, cell["operators"], cell["shots"], cell["seed"])
+    return {
+        name: [float(model.fit(a, y).score(b, truth)) for a, b in ways.values()]
+        for name, model in MODELS.items()
+    }
 
 
-def shrinkage_table() -> str:
+def shrinkage_table(run: PageRun) -> str:
     """Measure all tasks, and return a Markdown table of mean accuracies and gains."""
+    small = suite_names()[: run.pick(None, 2, 2)]
+    groups = {"2 to 8 qubits": (small, range(2)), "30 and 61 qubits": (list(WIDE), range(6))}
     rows = []
-    for (name, seeds), tasks_of in zip(SEEDS.items(), (suite_tasks, wide_tasks), strict=True):
-        tasks = [task for seed in seeds for task in tasks_of(seed)]
+    for group, (names, seeds) in list(groups.items())[: run.pick(2, 1, 1)]:
         for operators, levels in SHOTS.items():
-            for shots in levels:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of few shots
-                    scores = _row(tasks, operators, shots)
-                for model, found in scores.items():
-                    gain = np.asarray(found) - np.asarray(found)[:, :1]
-                    errors = gain.std(axis=0, ddof=1) / np.sqrt(len(found))
-                    cells = [
-                        f"{mean:+.3f} ± {error:.3f}"
-                        for mean, error in zip(gain.mean(axis=0)[1:], errors[1:], strict=True)
-                    ]
-                    first = f"{np.mean(found, axis=0)[0]:.3f}"
-                    rows.append((name, operators, str(shots), model, first, *cells))
-                    print(rows[-1], flush=True)
+            for shots in levels[: run.pick(None, 1, 1)]:
+                settings = {"operators": operators, "shots": shots}
+                cells = [{"task": n, "seed": s, **settings} for s in seeds for n in names]
+                results = run.cells(measure, cells)
+                for model in MODELS:
+                    found = np.array([one[model] for one in results])
+                    gains = [mean_and_error(gain, "+.3f") for gain in (found - found[:, :1]).T[1:]]
+                    first = f"{found[:, 0].mean():.3f}"
+                    rows.append((group, operators, str(shots), model, first, *gains))
     return table(("tasks", "operators", "shots a point", "model", *WAYS), rows)
-
-
-if __name__ == "__main__":
-    print(shrinkage_table())

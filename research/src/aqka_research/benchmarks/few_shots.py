@@ -29,6 +29,7 @@ from aqka.estimates.states import fit_states, outcome_probabilities
 from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka_research.benchmarks.classical import MAJORITY, controls
 from aqka_research.circuit_tasks import circuit_tasks, draw
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error
@@ -232,6 +233,14 @@ def section(run: PageRun) -> list[str]:
     cells: list[Cell] = [{"task": n, "seed": s, "levels": levels} for n in names for s in seeds]
     found = np.array([one["found"] for one in run.cells(measure, cells)])
     by_task = found.reshape(len(names), len(seeds), *found.shape[1:]).mean(axis=1)
+    control = controls(run, names, len(seeds))
+    free: dict[str, dict[str, str]] = {
+        "correlation": {},
+        "agreement": {
+            words: f"{np.mean([control[name][f'agreement, {who}'] for name in names]):.3f}"
+            for who, words in (("classical", "classical, no shots"), ("majority", MAJORITY))
+        },
+    }
     blocks = []
     for what, title in enumerate(("correlation", "agreement")):
         rows = []
@@ -239,8 +248,9 @@ def section(run: PageRun) -> list[str]:
             plain = by_task[:, level, 0, what]
             gains = (by_task[:, level, 1 + k, what] - plain for k in range(len(METHODS)))
             shown = (mean_and_error(gain, "+.3f") for gain in gains)
-            rows.append((str(shots), f"{plain.mean():.3f}", *shown))
-        blocks.append(markdown_table((f"{title} at S", "maximum likelihood", *METHODS), rows))
+            rows.append((str(shots), f"{plain.mean():.3f}", *shown, *free[title].values()))
+        header = (f"{title} at S", "maximum likelihood", *METHODS, *free[title])
+        blocks.append(markdown_table(header, rows))
     return [
         "## Few shots per point",
         f"{len(names)} development tasks of 2 to {QUBITS} qubits, {len(seeds)} seeds each: can the "

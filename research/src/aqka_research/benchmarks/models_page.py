@@ -1,29 +1,19 @@
-"""Measure all that docs/measured/models.md shows, and write it; it takes about ten minutes.
+"""The page of models on measured kernels and features; it needs sQUlearn."""
 
-Run it with ``python -m aqka_research.benchmarks.models_page``, where sQUlearn is installed
-(``pip install './research[peers]'``).
-"""
-
-import platform
-from datetime import date
 from importlib.metadata import version
 
 from aqka_research.benchmarks.feature_shrinkage import shrinkage_table
 from aqka_research.benchmarks.squlearn_models import N_NEW, N_TRAIN, sections
 from aqka_research.benchmarks.target_coverage import coverage_table
-from aqka_research.figures.run import MEASURED
-
-PAGE = MEASURED / "models.md"
+from aqka_research.figures.page import PageRun
 
 
-def main() -> None:
-    """Measure and write the page."""
-    agreement, with_shots = sections()
-    parts = [
+def page(run: PageRun) -> list[str]:
+    """Measure, and write the page."""
+    agreement, with_shots = sections(run)
+    return [
         "# Models on measured kernels and features",
-        f"Written by `python -m aqka_research.benchmarks.models_page` on {date.today()} (Python "
-        f"{platform.python_version()}, sQUlearn {version('squlearn')}).",
-        "## Beside sQUlearn",
+        f"## Beside sQUlearn {version('squlearn')}",
         "The same models on exact kernels, with ridge, σ and C fixed alike. Times are those of "
         "kernel, fit and prediction on one thread; read the ratios.",
         agreement,
@@ -41,21 +31,15 @@ def main() -> None:
         "in all on pairs: the suite's 15 regressions of 2 to 8 qubits. No choice about the "
         "intervals was made on any of them. Targets that are bounded, such as waves, are covered "
         "more often than a normal law would.",
-        coverage_table(),
+        coverage_table(run),
         "## Shrinking features",
         "Accuracy of models on measured features, and what changes with them (± a standard error "
         "over tasks): `shrink=True`, the Wiener filter of all features together, a "
         "`StandardScaler` behind features as measured or shrunk. Tasks of 2 to 8 qubits are the "
         "development half's with classes; 30 and 61 qubits are breast cancer and digits with the "
         "ZZ map.",
-        shrinkage_table(),
+        shrinkage_table(run),
         "The Wiener filter is nowhere ahead of `shrink=True` by more than its error, and behind it "
         "where qubits are few, so `QuantumFeatures` does not offer it. A `StandardScaler` costs "
         "accuracy on many qubits, shrunk or not.",
     ]
-    PAGE.write_text("\n\n".join(parts) + "\n")
-    print(f"wrote {PAGE.name}")
-
-
-if __name__ == "__main__":
-    main()

@@ -23,6 +23,11 @@ from aqka.estimates.states import fit_states
 from aqka.learners.ridge import best_loo_ridge
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
+from aqka_research.benchmarks.classical import (
+    MAJORITY,
+    best_and_majority,
+    labels_without_shots,
+)
 from aqka_research.benchmarks.point_law import iqp_map, zz_map
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
@@ -52,6 +57,11 @@ class _Problem:
 
     def rows_against(self, states: ComplexArray) -> FloatArray:
         return np.asarray(np.abs(self.new_states @ states.conj().T) ** 2)
+
+    def exact(self) -> tuple[float, FloatArray]:
+        """Return the ridge that the exact kernel chooses, and its decisions on new points."""
+        ridge = _best_ridge(self.kernel, self.y)
+        return ridge, self.rows @ Spectrum.of(self.kernel).solve(self.y, ridge)
 
 
 def _points(name: str, n_qubits: int, seed: int) -> tuple[FloatArray, FloatArray, int]:
@@ -107,8 +117,7 @@ def _best_ridge(kernel: FloatArray, y: FloatArray) -> float:
 
 def compare(problem: _Problem, name: str, shots: int, seed: int) -> tuple[float, float]:
     """Return the squared error of the predictions at the exact ridge, and the agreement."""
-    ridge = _best_ridge(problem.kernel, problem.y)
-    exact = problem.rows @ Spectrum.of(problem.kernel).solve(problem.y, ridge)
+    ridge, exact = problem.exact()
     random = np.random.default_rng([seed, shots])
     table = _acquire(problem, name, shots * len(problem.y), random)
     fitted = fit_states(table)
@@ -124,9 +133,15 @@ def measure(cell: Cell) -> Result:
     X, y, n_train = _points(cell["data"], cell["qubits"], cell["seed"])
     states = MAPS[cell["map"]](X)
     problem = _Problem(states[:n_train], states[n_train:], y[:n_train])
-    return {
+    exact = np.sign(problem.exact()[1])
+    free = labels_without_shots(X[:n_train], y[:n_train], X[n_train:])
+    found = {
         name: [compare(problem, name, shots, cell["seed"]) for shots in cell["shots"]]
         for name in ("uniform", *STEERED)
+    }
+    return {
+        "found": found,
+        "free": {name: float(np.mean(labels == exact)) for name, labels in free.items()},
     }
 
 
@@ -144,10 +159,12 @@ def section(run: PageRun) -> list[str]:
     everything: dict[str, list[FloatArray]] = {name: [] for name in STEERED}
     for k, group in enumerate(groups):
         mine = found[k * len(seeds) : (k + 1) * len(seeds)]
-        values = {name: np.array([one[name] for one in mine]) for name in mine[0]}
+        values = {name: np.array([one["found"][name] for one in mine]) for name in mine[0]["found"]}
+        free = best_and_majority([one["free"] for one in mine])
         even = values["uniform"]
         row = [f"{group['data']}, {group['map']} {group['qubits']} qubits"]
         row.append(" / ".join(f"{a:.3f}" for a in even[:, :, 1].mean(axis=0)))
+        row += [f"{share:.3f}" for share in free]
         for name in STEERED:
             ratio = np.log(values[name][:, :, 0] / even[:, :, 0]).mean(axis=0)
             gain = (values[name][:, :, 1] - even[:, :, 1]).mean(axis=0)
@@ -167,7 +184,7 @@ def section(run: PageRun) -> list[str]:
             "points of agreement"
         )
     shown = " / ".join(map(str, levels))
-    header = ["task", "even, agreement"]
+    header = ["task", "even, agreement", "classical, no shots", MAJORITY]
     for name in STEERED:
         header += [f"{name}: error", "agreement"]
     return [

@@ -298,6 +298,11 @@ def _coverage_table(run: PageRun, names: list[str], few: list[str], seeds: int) 
 
 
 def _split_table(run: PageRun, few: list[str], seeds: int) -> str:
+    control = controls(run, few, seeds)
+    free = [
+        f"{np.mean([control[name][f'agreement, {who}'] for name in few]):.1%}"
+        for who in ("classical", "majority")
+    ]
     rows = []
     for n_new in run.pick(NEW_POINTS, NEW_POINTS[:1], NEW_POINTS[:1]):
         for shots in SHOTS_IN_ALL:
@@ -309,6 +314,7 @@ def _split_table(run: PageRun, few: list[str], seeds: int) -> str:
             found = np.array([one["agreement"] for one in run.cells(splits, cells)])
             share = split_budget(10**6, FEW_POINTS, n_new).train / 10**6
             means = (f"{a:.1%}" for a in found.mean(axis=0))
-            rows.append((str(n_new), str(shots), f"{share:.0%}", *means))
+            rows.append((str(n_new), str(shots), f"{share:.0%}", *means, *free))
     header = ("new points", "shots a pair", "recommended", "agreement there")
-    return table((*header, *(f"at {share:.0%}" for share in SHARES)), rows)
+    shares = (f"at {share:.0%}" for share in SHARES)
+    return table((*header, *shares, "classical, no shots", "majority class"), rows)

@@ -14,6 +14,7 @@ import numpy as np
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.estimates.reduced_states import FEW_SHOTS, shrunk_to_signal
+from aqka_research.benchmarks.classical import MAJORITY, controls
 from aqka_research.benchmarks.projected_suite import FEWEST_QUBITS, decisions, measured
 from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
 from aqka_research.figures.page import PageRun
@@ -25,6 +26,7 @@ LEVELS = (9, 18, 45, 90, 180)
 SEEDS = range(8)
 HALVES = ("development", "confirmation")
 HEADER = ("tasks", "shots a point", "of an operator", "as measured", "shrunk", "difference")
+CONTROLS = ("best classical model, no shots", MAJORITY)
 
 
 @stable_name("benchmarks.projected_shrinkage:measure")
@@ -59,18 +61,23 @@ def page(run: PageRun) -> list[str]:
         every = np.array([one["found"] for one in run.cells(measure, cells)])
         # The mean over seeds first: tasks, not seeds, are what a rule should hold for.
         found = every.reshape(len(names), len(seeds), *every.shape[1:]).mean(axis=1)
+        control = controls(run, names, len(seeds))
+        free = [
+            mean_and_error((control[name][f"accuracy, {who}"] for name in names), ".3f")
+            for who in ("classical", "majority")
+        ]
         for level, shots in enumerate(levels):
             plain, shrunk = found[:, level].T
             shown = (f"{plain.mean():.3f}", f"{shrunk.mean():.3f}")
             gain = mean_and_error(shrunk - plain, "+.3f")
-            rows.append((f"{len(names)} {half}", str(shots), str(shots // 3), *shown, gain))
+            rows.append((f"{len(names)} {half}", str(shots), str(shots // 3), *shown, gain, *free))
     return [
         "# Shrinking to the signal",
         "Accuracies of a projected kernel's head on new points, with every Pauli operator as "
         "measured, and shrunk by the share of its variance that is not shot noise. "
         f"{len(seeds)} seeds a task; standard errors are over tasks. Chosen on the development "
         "tasks.",
-        table(HEADER, rows),
+        table((*HEADER, *CONTROLS), rows),
         f"Heads shrink below {FEW_SHOTS} shots of an operator, "
         "[as explained](../explanation/points.md#projected-kernels). "
         "[What needs no shots](classical.md) on these tasks.",

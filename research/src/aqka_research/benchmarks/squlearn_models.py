@@ -1,8 +1,7 @@
 """Our regressions beside sQUlearn's QGPR, QKRR and QSVR: same data, same map, same shots.
 
-``python -m aqka_research.benchmarks.models_page`` writes it into docs/measured/models.md; alone it
-is ``python -m aqka_research.benchmarks.squlearn_models``, where sQUlearn is installed. How its
-projected kernel fares with shots is in :mod:`aqka_research.benchmarks.projected_squlearn`.
+How its projected kernel fares with shots is in
+:mod:`aqka_research.benchmarks.projected_squlearn`.
 
 First exact kernels on both sides, where the same model must predict the same. Then shots: sQUlearn
 spends as many on every pair of training points and of new and training points; ours get the same
@@ -28,8 +27,10 @@ from aqka.estimates.reduced_states import exact_reduced_states
 from aqka.learners.ridge import RidgeLoo
 from aqka_research.benchmarks.bars import Bar, bar_table, fastest
 from aqka_research.benchmarks.target_coverage import Regression, drawn
+from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
 from aqka_research.suite import SUITE
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 TASKS = (
     "friedman, IQP 4 qubits, 100 points, half width",
@@ -86,7 +87,7 @@ def remembered(matrix: FloatArray, regularization: str | None = None) -> Any:
     return Remembered()
 
 
-def agreement_bars() -> list[Bar]:
+def agreement_bars(timed: bool) -> list[Bar]:
     """Compare the same models on exact kernels: largest difference, and time."""
     from squlearn.kernel import QGPR, QKRR, QSVR
 
@@ -145,11 +146,14 @@ def agreement_bars() -> list[Bar]:
     bars = []
     for name, (their_way, our_way) in ways.items():
         difference = float(np.abs(np.asarray(their_way()) - np.asarray(our_way())).max())
-        seconds, own = fastest([their_way, our_way], repeats=2)
+        measured = ""
+        if timed:
+            seconds, own = fastest([their_way, our_way], repeats=2)
+            measured = f"{difference:.0e}; {seconds / own:.0f} × faster here"
         bars.append(
             Bar(
                 f"{name}, exact, {n} + {len(new)} points: largest difference of predictions",
-                f"{difference:.0e}; {seconds / own:.0f} × faster here",
+                measured,
                 f"≤ {ALLOWED:.0e}",
                 difference <= ALLOWED,
             )
@@ -157,11 +161,13 @@ def agreement_bars() -> list[Bar]:
     return bars
 
 
-def errors_with_shots(name: str, shots: int, seed: int) -> dict[str, float]:
+@stable_name("benchmarks.squlearn_models:errors_with_shots")
+def errors_with_shots(cell: Cell) -> Result:
     """Return each model's root mean square error of the new targets, at equal shots in all."""
     from squlearn.kernel import QGPR, QKRR, QSVR
 
-    task = small(name, seed)
+    shots, seed = cell["shots"], cell["seed"]
+    task = small(cell["task"], seed)
     n, y, wanted = task.n_train, task.y[: task.n_train], task.y[task.n_train :]
     circuit = task.task.feature_map()
     # Of this matrix QKRR and QSVR use all but the entries among new points, QGPR all.
@@ -192,24 +198,23 @@ def errors_with_shots(name: str, shots: int, seed: int) -> dict[str, float]:
     }
 
 
-def shots_table() -> str:
+def shots_table(run: PageRun) -> str:
     """Measure the errors at equal shots, and return a Markdown table of means over seeds."""
+    tasks, levels, seeds = run.pick(
+        (TASKS, SHOTS_A_PAIR, SEEDS), (TASKS[1:], (4,), range(1)), (TASKS[1:], (4,), range(1))
+    )
     rows: list[tuple[str, ...]] = []
-    for name in TASKS:
-        for shots in SHOTS_A_PAIR:
-            found = [errors_with_shots(name, shots, seed) for seed in SEEDS]
+    for name in tasks:
+        for shots in levels:
+            cells: list[Cell] = [{"task": name, "shots": shots, "seed": seed} for seed in seeds]
+            found = run.cells(errors_with_shots, cells)
             means = [f"{np.mean([f[key] for f in found]):.3g}" for key in found[0]]
             rows.append((name.split(" points")[0].rsplit(", ", 1)[0], str(shots), *means))
-            print(rows[-1], flush=True)
     return table(("task", "shots a pair", *found[0]), rows)
 
 
-def sections() -> list[str]:
+def sections(run: PageRun) -> list[str]:
     """Return both comparisons in Markdown."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer's deprecations are not the subject
-        return [bar_table(agreement_bars()), shots_table()]
-
-
-if __name__ == "__main__":
-    print("\n\n".join(sections()))
+        return [bar_table(agreement_bars(timed=run.size == "full")), shots_table(run)]

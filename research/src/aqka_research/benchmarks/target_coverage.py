@@ -1,8 +1,7 @@
 """How often a regression's 90 % intervals hold the targets of new points, by shots on both.
 
-``python -m aqka_research.benchmarks.models_page`` writes it into docs/measured/models.md; alone it
-is ``python -m aqka_research.benchmarks.target_coverage``. The tasks are all regressions of the
-suite that a circuit has; nothing about the intervals was chosen on any of them.
+The tasks are all regressions of the suite that a circuit has; nothing about the intervals was
+chosen on any of them.
 """
 
 import warnings
@@ -12,9 +11,11 @@ import numpy as np
 
 from aqka import QuantumRidge
 from aqka._util.arrays import FloatArray
-from aqka_research.markdown import table
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error, table
 from aqka_research.suite import HALVES, N_TEST, SUITE, QuantumTask, SuiteTask
 from aqka_research.suite_data import SOURCES, choose
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 QUANTILE = 1.6449  # of a normal law, 90 % within
 SHOTS = (64, 512)  # of each training point and each new one
@@ -50,45 +51,37 @@ def drawn(named: SuiteTask, seed: int, n_new: int = N_NEW) -> Regression:
     return Regression(task, np.vstack([task.X, task.test_X])[: n + n_new], y[: n + n_new], n)
 
 
-def coverage(named: SuiteTask, design: str, shots: int, seed: int) -> tuple[float, float]:
-    """Return the share of new targets within their interval, and the mean squared error."""
-    found = drawn(named, seed)
+@stable_name("benchmarks.target_coverage:measure")
+def measure(cell: Cell) -> Result:
+    """Return the share of new targets within their interval."""
+    seed, shots = cell["seed"], cell["shots"]
+    found = drawn(SUITE[cell["task"]], seed)
     n = found.n_train
-    model = QuantumRidge(found.task.feature_map(), budget=shots * n, design=design, seed=seed)
+    budget, design = shots * n, cell["design"]
+    model = QuantumRidge(found.task.feature_map(), budget=budget, design=design, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of few shots on pairs
         model.fit(found.X[:n], found.y[:n])
     budget = shots * len(found.X[n:])
     mean, deviation = model.predict(found.X[n:], budget=budget, return_std=True)
-    away = np.abs(found.y[n:] - mean)
-    return float(np.mean(away <= QUANTILE * deviation)), float(np.mean(away**2))
+    return {"share": float(np.mean(np.abs(found.y[n:] - mean) <= QUANTILE * deviation))}
 
 
-def coverage_table() -> str:
+def coverage_table(run: PageRun) -> str:
     """Measure all tasks, and return a Markdown table of means over tasks and seeds."""
+    tasks = regressions()[: run.pick(None, 2, 1)]
+    seeds, levels = run.pick((SEEDS, SHOTS), (range(1), SHOTS[:1]), (range(1), SHOTS[:1]))
     rows = []
     for design in ("points", "pairs"):
-        for shots in SHOTS:
-            cells, every = [], []
+        for shots in levels:
+            settings = {"design": design, "shots": shots}
+            cells = [{"task": task.name, "seed": s, **settings} for task in tasks for s in seeds]
+            found = [one["share"] for one in run.cells(measure, cells)]
+            shares = np.reshape(found, (len(tasks), len(seeds))).mean(axis=1)
+            row = [design, str(shots)]
             for half in HALVES:
-                of_half = [
-                    np.mean([coverage(task, design, shots, seed) for seed in SEEDS], axis=0)
-                    for task in regressions()
-                    if task.half == half
-                ]
-                every += of_half
-                cells.append(f"{np.mean(of_half, axis=0)[0]:.1%} of {len(of_half)}")
-            shares = [share for share, _ in every]
-            low, high = min(shares), max(shares)
-            error = np.std(shares, ddof=1) / np.sqrt(len(shares))
-            cells.append(f"{np.mean(shares):.1%} ± {error:.1%}")
-            rows.append((design, str(shots), *cells, f"{low:.0%} to {high:.0%}"))
-            print(rows[-1], flush=True)
-    return table(
-        ("design", "shots a point", *(f"{half} tasks" for half in HALVES), "all", "single tasks"),
-        rows,
-    )
-
-
-if __name__ == "__main__":
-    print(coverage_table())
+                mine = [s for s, task in zip(shares, tasks, strict=True) if task.half == half]
+                row.append(f"{np.mean(mine):.1%} of {len(mine)}" if mine else "")
+            rows.append([*row, mean_and_error(shares), f"{min(shares):.0%} to {max(shares):.0%}"])
+    halves = (f"{half} tasks" for half in HALVES)
+    return table(("design", "shots a point", *halves, "all", "single tasks"), rows)

@@ -73,6 +73,13 @@ PAGES = (
         timed=True,
     ),
     Page(
+        "models",
+        "aqka_research.benchmarks.models_page:page",
+        "Regressions beside sQUlearn's, intervals of targets, features shrunk to their signal",
+        10,
+        halves=("development", "confirmation"),
+    ),
+    Page(
         "prediction",
         "aqka_research.benchmarks.prediction:page",
         "Shots for prediction: savings, coverage, splits",

@@ -244,8 +244,8 @@ class LightCones:
             raise InputError(
                 f"feature_map is too deep for light cones: the state of {what} depends on {size} "
                 f"qubits, at most {self.largest} are possible{noisy}; take fewer repetitions, "
-                "gates between neighbours only, fewer qubits (PCA), or the backend "
-                "'matrix-product'."
+                "gates between neighbours only, or fewer qubits (PCA): up to 24 the backend "
+                "'statevector' takes any map."
             )
 
     def expectations(self, edges: IntArray) -> FloatArray:

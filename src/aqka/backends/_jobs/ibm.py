@@ -14,6 +14,13 @@ from aqka.errors import InputError
 MAX_INSTRUCTIONS = 20_000_000
 INSTRUCTIONS = {"rz": 1, "delay": 1, "sx": 2, "x": 2, "cz": 5, "ecr": 5, "measure": 10}
 INIT = 50
+MAX_EXECUTION_SECONDS = 3 * 3600  # IBM's own limit of one job
+FRACTIONAL_GATES = "fractional_gates"
+WITHOUT_FRACTIONAL = (
+    ("twirling", "enable_gates"),
+    ("twirling", "enable_measure"),
+    ("dynamical_decoupling", "enable"),
+)
 
 
 class IbmService(JobService):
@@ -38,8 +45,7 @@ class IbmService(JobService):
     def open(self, mode: str) -> Any:
         """Open a session or a batch."""
         client = require("qiskit_ibm_runtime", EXTRA)
-        make = {"session": client.Session, "batch": client.Batch}[mode]
-        return make(backend=self.target)
+        return (client.Session if mode == "session" else client.Batch)(backend=self.target)
 
     def run(self, request: JobRequest) -> Any:
         """Send a job."""
@@ -52,9 +58,12 @@ class IbmService(JobService):
         if seconds is not None:
             most = options.get("max_execution_time") or MAX_EXECUTION_SECONDS
             options["max_execution_time"] = max(1, min(most, int(seconds)))
-        sampler = _sampler_class()(mode=mode or self.target, options=options)
-        known = list(sampler.options.environment.job_tags or [])
-        sampler.options.environment.job_tags = known + tags
+        client = require("qiskit_ibm_runtime.executor_sampler", EXTRA)
+        sampler = client.Sampler(mode=mode or self.target, options=options)
+        sampler.options.environment.job_tags = [
+            *(sampler.options.environment.job_tags or []),
+            *tags,
+        ]
         return sampler
 
     def job(self, job_id: str) -> Any:
@@ -67,14 +76,6 @@ class IbmService(JobService):
         return found
 
 
-def _sampler_class() -> Any:
-    """Return IBM's client-side sampler, or before qiskit-ibm-runtime 0.50 its SamplerV2."""
-    try:
-        return require("qiskit_ibm_runtime.executor_sampler", EXTRA).Sampler
-    except InputError:
-        return require("qiskit_ibm_runtime", EXTRA).SamplerV2
-
-
 def row_limit(circuit: Any) -> int:
     """Return how many rows of a circuit one job may have, by IBM's limit of instructions."""
     load: dict[int, int] = {}
@@ -84,9 +85,6 @@ def row_limit(circuit: Any) -> int:
             by_size = 0 if step.name == "barrier" else (2 if len(step.qubits) == 1 else 5)
             load[position] = load.get(position, INIT) + INSTRUCTIONS.get(step.name, by_size)
     return max(1, MAX_INSTRUCTIONS // max(load.values()))
-
-
-MAX_EXECUTION_SECONDS = 3 * 3600  # IBM's own limit of one job
 
 
 def check_options(options: Any) -> tuple[dict[str, Any], bool]:
@@ -101,7 +99,8 @@ def check_options(options: Any) -> tuple[dict[str, Any], bool]:
             "options must be a dict of IBM's sampler options, such as "
             f"{{'max_execution_time': 300}}; got {type(options).__name__}."
         )
-    model, options = _options_class(), dict(options)
+    model = require("qiskit_ibm_runtime.options_models.sampler", EXTRA).SamplerOptions
+    options = dict(options)
     fractional = options.pop(FRACTIONAL_GATES, False)
     if not isinstance(fractional, bool):
         raise InputError(f"options.{FRACTIONAL_GATES} must be true or false, got {fractional!r}.")
@@ -109,7 +108,13 @@ def check_options(options: Any) -> tuple[dict[str, Any], bool]:
         model(**options)
     except (ValueError, TypeError) as error:
         raise InputError(_say(error, model)) from None
-    _check_execution_time(options.get("max_execution_time"))
+    seconds = options.get("max_execution_time")
+    whole = isinstance(seconds, int) and not isinstance(seconds, bool)
+    if seconds is not None and not (whole and 1 <= seconds <= MAX_EXECUTION_SECONDS):
+        raise InputError(
+            "options.max_execution_time must be a whole number of QPU seconds from 1 to "
+            f"{MAX_EXECUTION_SECONDS:,}, got {inert(seconds)}."
+        )
     for name, key in WITHOUT_FRACTIONAL if fractional else ():
         if (options.get(name) or {}).get(key):
             raise InputError(
@@ -117,14 +122,6 @@ def check_options(options: Any) -> tuple[dict[str, Any], bool]:
                 "without twirling and dynamical decoupling; leave one of them out."
             )
     return options, fractional
-
-
-FRACTIONAL_GATES = "fractional_gates"
-WITHOUT_FRACTIONAL = (
-    ("twirling", "enable_gates"),
-    ("twirling", "enable_measure"),
-    ("dynamical_decoupling", "enable"),
-)
 
 
 def with_fractional_gates(device: Any) -> Any:
@@ -166,25 +163,6 @@ def rep_delay_of(options: dict[str, Any], device: Any) -> float | None:
     return float(chosen)
 
 
-def _options_class() -> Any:
-    """Return the options of IBM's client-side sampler, or before qiskit-ibm-runtime 0.50 of V2."""
-    try:
-        return require("qiskit_ibm_runtime.options_models.sampler", EXTRA).SamplerOptions
-    except InputError:
-        return require("qiskit_ibm_runtime.options", EXTRA).SamplerOptions
-
-
-def _check_execution_time(seconds: Any) -> None:
-    if seconds is None:
-        return
-    whole = isinstance(seconds, int) and not isinstance(seconds, bool)
-    if not whole or not 1 <= seconds <= MAX_EXECUTION_SECONDS:
-        raise InputError(
-            "options.max_execution_time must be a whole number of QPU seconds from 1 to "
-            f"{MAX_EXECUTION_SECONDS:,}, got {inert(seconds)}."
-        )
-
-
 def _say(error: Exception, model: Any) -> str:
     """Return what is wrong with the first option that is refused."""
     found: list[Any] = getattr(error, "errors", list)()
@@ -194,17 +172,9 @@ def _say(error: Exception, model: Any) -> str:
     name = ".".join(inert(part) for part in place)
     if found[0]["type"] not in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"options.{name}: {inert(found[0]['msg'], 200)}."
-    known = _names(model, place[:-1])
+    there = model()
+    for part in place[:-1]:
+        there = getattr(there, part)
+    known = sorted(type(there).model_fields)
     hint = did_you_mean(place[-1], known)
     return f"unknown option {name!r} of IBM's sampler.{hint} Known: {', '.join(known)}."
-
-
-def _names(model: Any, path: list[str]) -> list[str]:
-    """Return the options that there are below a path."""
-    there = model()
-    for part in path:
-        there = getattr(there, part, None)
-    fields = getattr(type(there), "model_fields", None) or getattr(
-        type(there), "__dataclass_fields__", {}
-    )
-    return sorted(name for name in fields if not name.startswith("_"))

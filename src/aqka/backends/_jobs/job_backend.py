@@ -4,7 +4,6 @@ import hashlib
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,11 +20,11 @@ from aqka.backends._jobs.rows import (
     shorten_tag,
     tiles_sent,
 )
-from aqka.backends._jobs.transpile import Preset, transpile_circuit
-from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
+from aqka.backends._jobs.transpile import Transpiler
+from aqka.backends._programs import BY_DESIGN, CircuitBackend, SentCircuits, program_of
 from aqka.backends._tiles.deal import Deal, Sentinels
-from aqka.backends.base import Backend, JobState, Workload, check_design, check_plan
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.base import JobState, Workload, check_design, check_plan
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.job_service import (
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
-class JobBackend(Backend):
+class JobBackend(CircuitBackend):
     """Sends a plan to a service as sampler jobs of one PUB each.
 
     Each circuit is built and transpiled once, here. A ticket holds the job ids and the
@@ -61,14 +60,14 @@ class JobBackend(Backend):
         X: ArrayLike,
         feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
-        target: Any,
+        transpile: Transpiler,
         jobs: JobShape,
         tiles: TileRule,
         seed: int,
         design: str,
         fractional: bool = False,
     ) -> None:
-        self._rows, self._cols = as_rows_and_columns(X, columns)
+        self._rows, self._columns = as_rows_and_columns(X, columns)
         self._service, self._job_shape = service, jobs
         self._usage: dict[str, float | None] = {}
         self._seconds_left: float | None = None
@@ -76,15 +75,13 @@ class JobBackend(Backend):
         self._doubtful_keys: set[str] = set()
         chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         self._feature_map = circuit_digest(chosen_map)
-        transpile = partial(transpile_circuit, target=target)
         self._circuits = SentCircuits(chosen_map, transpile, fractional)
         # A map without an inverse serves points alone.
         backwards = runs_backwards(chosen_map)
         self._main = BY_DESIGN[check_design(design) if backwards else "points"]
         _ = self.circuit  # it is better to hear now of what cannot be transpiled
         self._seed = seed
-        device = target.target if isinstance(target, Preset) else target
-        self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
+        self._tiles = None if tiles.count == 1 else TilesInUse(service.target, tiles)
         self._sentinels: Sentinels | None = None
         self._check_tiles()
         _ = self.tiling  # and of what no tile can be found for
@@ -107,7 +104,7 @@ class JobBackend(Backend):
         # Not copy(), which leaves out what pickling does: the session and running jobs.
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._rows, other._cols = as_rows_and_columns(X, columns)
+        other._rows, other._columns = as_rows_and_columns(X, columns)
         if other._rows.shape[1] != self._rows.shape[1]:
             raise InputError(
                 f"X has {other._rows.shape[1]} features but the circuit encodes "
@@ -124,24 +121,9 @@ class JobBackend(Backend):
         """
         if self._tiles is None:
             raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")
-        other = self.with_points(self._rows, self._cols)
+        other = self.with_points(self._rows, self._columns)
         other._sentinels = Sentinels(points, shots)
         return other
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points of the rows and of the columns."""
-        return len(self._rows), len(self._cols)
-
-    @property
-    def circuit(self) -> "QuantumCircuit":
-        """The transpiled circuit of the design that the backend was made for."""
-        return self._circuits.of(self._main).circuit
-
-    @property
-    def lattice(self) -> IntArray | None:
-        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
-        return lattice_of(self._circuits.feature_map)
 
     @property
     def tiling(self) -> Tiling | None:
@@ -175,11 +157,6 @@ class JobBackend(Backend):
             tiles = parsed.deal.slots(chunk.plan_rows, k) % parsed.deal.n_tiles
             np.add.at(found, (chunk.plan_rows, tiles), chunk.row_shots())
         return found
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._circuits.feature_map.num_qubits)
 
     @property
     def replayable(self) -> bool:
@@ -446,7 +423,7 @@ class JobBackend(Backend):
         It is the map as given that counts: how it is transpiled changes with every calibration,
         and a run must be resumable after one.
         """
-        parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
+        parts = f"X={digest(self._rows)}, columns={digest(self._columns)}"
         parts += f", feature_map={self._feature_map}, device={self._device_name}"
         if self._tiles is not None:
             # The rule, not the tiles found, which change with every calibration.
@@ -460,7 +437,7 @@ class JobBackend(Backend):
 
     def _values(self, plan: Plan, which: IntArray) -> FloatArray:
         program = program_of(plan)
-        values = program.values(plan, which, self._rows, self._cols)
+        values = program.values(plan, which, self._rows, self._columns)
         return self._circuits.of(program).values(values)
 
     def _submission_key(self, plan: Plan, tag: str) -> str:
@@ -468,7 +445,7 @@ class JobBackend(Backend):
         key = hashlib.sha256(tag.encode())
         measured = [getattr(plan, name) for name in plan.ROWS]
         letters = [] if plan.letters is None else [plan.letters]
-        for array in (self._rows, self._cols, *measured, *letters):
+        for array in (self._rows, self._columns, *measured, *letters):
             key.update(array.tobytes())
         if self._tiles is None:
             key.update(self._lasting_layout(plan).encode().encode())

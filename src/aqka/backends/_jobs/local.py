@@ -4,7 +4,6 @@ A circuit with tiles falls into parts that share no qubit. Without crosstalk the
 so simulating each on its own is exact, and a chip full of small circuits costs what these cost.
 """
 
-import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
-
-logger = logging.getLogger(__name__)
 
 EXACT_QUBITS = 8  # up to here the exact noisy probabilities take milliseconds a row
 BATCH_SHOTS = 2**20  # drawn together, which bounds their memory; draws depend on it
@@ -59,7 +56,6 @@ class JobsHere(JobService):
         return {**self.__dict__, "_jobs": {}}
 
     def open(self, mode: str) -> Any:
-        """Refuse: there is nothing to open."""
         raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
 
     def keep(self, job: Any) -> Any:
@@ -78,11 +74,9 @@ class JobsHere(JobService):
         return self._jobs[job_id]
 
     def jobs(self, tags: list[str]) -> list[Any]:
-        """Return nothing: local jobs have no tags."""
-        return []
+        return []  # they have no tags
 
     def forget(self, job_id: str) -> None:
-        """Let go of a job."""
         self._jobs.pop(job_id, None)
 
 
@@ -90,8 +84,7 @@ class LocalService(JobsHere):
     """A fake or simulated backend run in this process, as IBM's local testing mode does.
 
     The outcomes of a fake device are drawn from their exact noisy probabilities up to eight qubits,
-    and above by Aer; without qiskit-aer they have no noise there. Above 25 qubits the light cones
-    of a backend's points take its place.
+    and above by Aer. Above 25 qubits the light cones of a backend's points take its place.
     """
 
     replayable, is_paid = True, False
@@ -112,8 +105,8 @@ class LocalService(JobsHere):
             parts = split_circuit(circuit)
             draws = [(part, draw_for(part, self.target, self.simulates)) for part in parts]
             self._draws[id(circuit)] = circuit, draws
-        draw = partial(_drawn, self._draws[id(circuit)][1])
-        return self.keep(LocalJob(partial(draw, request.values, request.shots, request.seed)))
+        draws = self._draws[id(circuit)][1]
+        return self.keep(LocalJob(lambda: _drawn(draws, request)))
 
     def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
         """Draw the outcomes of a circuit in this way."""
@@ -134,20 +127,20 @@ class LocalJob:
         self._id = uuid.uuid4().hex
 
     def job_id(self) -> str:
-        """Return the job's id."""
         return self._id
 
     def result(self) -> Any:
-        """Return the outcomes."""
         if self._result is None:
             self._result = self._run()
         return self._result
 
 
-def _drawn(draws: list[tuple[CircuitPart, Draw]], values: FloatArray, shots: int, seed: int) -> Any:
+def _drawn(draws: list[tuple[CircuitPart, Draw]], request: JobRequest) -> Any:
     """Return the outcomes of all parts, each drawn by itself."""
     bits = {
-        part.name: draw(values[:, part.columns], shots, tag_seed(seed, part.name))
+        part.name: draw(
+            request.values[:, part.columns], request.shots, tag_seed(request.seed, part.name)
+        )
         for part, draw in draws
     }
     return tiled_result(bits, [part for part, _ in draws])
@@ -158,19 +151,10 @@ def draw_for(part: CircuitPart, device: Any, simulates: bool) -> Draw:
     if not simulates and len(used_qubits(part.circuit)) <= EXACT_QUBITS:
         noise, parameters = DeviceNoise(device.target), list(part.circuit.parameters)
         return partial(_exactly, OutcomeProgram(part.circuit, noise, parameters))
-    try:
-        primitives = require("qiskit_aer.primitives", EXTRA)
-    except InputError:
-        logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", device.name)
-        sampler = require("qiskit.primitives", "qiskit").BackendSamplerV2
-        return partial(
-            _by_sampler,
-            part,
-            lambda seed: sampler(backend=device, options={"seed_simulator": seed}),
-        )
     simulator = device if simulates else noisy_simulator(device, part.circuit)
     # Aer's own sampler binds rows inside Aer and is several times faster than Qiskit's.
-    return partial(_by_sampler, part, partial(primitives.SamplerV2.from_backend, simulator))
+    sampler = require("qiskit_aer.primitives", EXTRA).SamplerV2
+    return partial(_by_sampler, part, partial(sampler.from_backend, simulator))
 
 
 def _exactly(program: OutcomeProgram, values: FloatArray, shots: int, seed: int) -> Bits:
@@ -202,11 +186,7 @@ def _by_sampler(
     return sample_part(values, shots, run)
 
 
-Sampler = Callable[[FloatArray, int], Bits]
-"""From rows of values and shots to packed bits: rows by shots by bytes."""
-
-
-def sample_part(values: FloatArray, shots: int, sampler: Sampler) -> Bits:
+def sample_part(values: FloatArray, shots: int, sampler: Callable[[FloatArray, int], Bits]) -> Bits:
     """Return the outcomes of a part for its rows of values.
 
     Equal rows are copies of one request: they are simulated once with all their shots, which costs
@@ -235,61 +215,19 @@ def tiled_result(outcomes: dict[str, Bits], parts: list[CircuitPart]) -> Any:
 
 
 def split_circuit(circuit: "QuantumCircuit") -> list[CircuitPart]:
-    """Return the parts of a circuit, one for each classical register.
-
-    Two registers that are read from qubits with gates between them are refused: they are not
-    independent.
-    """
-    qiskit = require("qiskit", "qiskit")
+    """Return the parts of a circuit: its tiles, or itself where it has none."""
     if len(circuit.cregs) == 1:
         whole = np.arange(circuit.num_parameters)
         return [CircuitPart(circuit.cregs[0].name, circuit, whole)]
-    piece = _pieces(circuit)
-    owner = _owners(circuit, piece)
-    parts = {
-        register.name: qiskit.QuantumCircuit(circuit.qubits, register) for register in circuit.cregs
-    }
+    part_of, parts = {}, {}
+    for register in circuit.cregs:  # it is named after its tile's qubits: q12_13_14_15
+        parts[register.name] = require("qiskit", "qiskit").QuantumCircuit(circuit.qubits, register)
+        for qubit in register.name[1:].split("_"):
+            part_of[circuit.qubits[int(qubit)]] = parts[register.name]
     for step in circuit.data:
-        for name in {owner[piece[qubit]] for qubit in step.qubits if piece[qubit] in owner}:
-            # Only a barrier can reach over several parts, and it is a barrier in each of them.
-            own = [qubit for qubit in step.qubits if owner.get(piece[qubit]) == name]
-            operation = step.operation
-            if step.name == "barrier" and len(own) < len(step.qubits):
-                operation = require("qiskit.circuit.library", "qiskit").Barrier(len(own))
-            parts[name].append(operation, own, step.clbits)
+        part_of[step.qubits[0]].append(step)
     number = {parameter: k for k, parameter in enumerate(circuit.parameters)}
     return [
         CircuitPart(name, part, np.array([number[p] for p in part.parameters], dtype=np.int64))
         for name, part in parts.items()
     ]
-
-
-def _pieces(circuit: "QuantumCircuit") -> dict[Any, int]:
-    """Return for each qubit the connected piece of the circuit that it is in."""
-    rustworkx = require("rustworkx", "qiskit")
-    graph = rustworkx.PyGraph()
-    graph.add_nodes_from(range(circuit.num_qubits))
-    for step in circuit.data:
-        if step.name != "barrier" and len(step.qubits) > 1:
-            first, *others = (circuit.find_bit(qubit).index for qubit in step.qubits)
-            graph.add_edges_from_no_data([(first, other) for other in others])
-    return {
-        circuit.qubits[qubit]: k
-        for k, piece in enumerate(rustworkx.connected_components(graph))
-        for qubit in piece
-    }
-
-
-def _owners(circuit: "QuantumCircuit", piece: dict[Any, int]) -> dict[int, str]:
-    """Return the register that each piece is measured into."""
-    owner: dict[int, str] = {}
-    for step in circuit.data:
-        for bit in step.clbits:
-            name = circuit.find_bit(bit).registers[0][0].name
-            known = owner.setdefault(piece[step.qubits[0]], name)
-            if known != name:
-                raise InputError(
-                    f"circuit must have no gates between qubits of two registers, got {known!r} "
-                    f"and {name!r}; measure them into one."
-                )
-    return owner

@@ -1,98 +1,149 @@
 """A circuit in the gates and on the qubits of a backend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
+from aqka.backends._tiles.places import DEAD, Use
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import CircuitInstruction
 
-DEFAULT_LEVEL = 1
+
+def is_pass_manager(given: Any) -> bool:
+    """Return whether something is a pass manager of Qiskit's."""
+    return isinstance(given, require("qiskit.transpiler", "qiskit").PassManager)
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A target, and how Qiskit's preset pass manager brings a circuit onto it."""
+class Transpiler:
+    """Brings circuits onto a target, by Qiskit's preset pass manager or by one of the user's."""
 
-    target: Any  # a backend, or basis gates where every qubit is connected to every other
-    optimization_level: int
-    initial_layout: Sequence[int] | None
+    # A backend; basis gates where every qubit is connected to every other; a pass manager; or None,
+    # which leaves circuits as they are.
+    target: Any = None
+    optimization_level: int | None = None  # None is 1
+    initial_layout: Sequence[int] | None = None
 
-
-def choose_target(
-    target: Any,
-    optimization_level: int | None,
-    initial_layout: Sequence[int] | None,
-    pass_manager: Any = None,
-) -> Any:
-    """Return what :func:`transpile_circuit` takes, after a check of the user's choices."""
-    if pass_manager is not None:
-        if optimization_level is not None or initial_layout is not None:
+    def __post_init__(self) -> None:
+        level = self.optimization_level
+        if level is None and self.initial_layout is None:
+            return
+        if level is not None and (isinstance(level, bool) or level not in (0, 1, 2, 3)):
+            raise InputError(f"optimization_level must be 0, 1, 2 or 3, got {level!r}.")
+        if is_pass_manager(self.target):
             raise InputError(
                 "pass_manager takes the place of optimization_level and initial_layout; leave them "
                 "out."
             )
-        if not isinstance(pass_manager, require("qiskit.transpiler", "qiskit").PassManager):
+        if self.target is None:
             raise InputError(
-                "pass_manager must be a qiskit PassManager, such as generate_preset_pass_manager "
-                f"makes; got {type(pass_manager).__name__}."
+                "optimization_level and initial_layout need a backend to transpile for; the "
+                "sampler shows none. Pass target_backend."
             )
-        return pass_manager
-    if optimization_level is None and initial_layout is None:
-        return target
-    level = DEFAULT_LEVEL if optimization_level is None else optimization_level
-    if isinstance(level, bool) or level not in (0, 1, 2, 3):
-        raise InputError(f"optimization_level must be 0, 1, 2 or 3, got {level!r}.")
-    if target is None or isinstance(target, require("qiskit.transpiler", "qiskit").PassManager):
-        raise InputError(
-            "optimization_level and initial_layout need a backend to transpile for; the sampler "
-            "shows none. Pass target_backend."
-        )
-    return Preset(target, level, initial_layout)
 
+    def __call__(self, circuit: "QuantumCircuit") -> "QuantumCircuit":
+        """Return a circuit in the gates and on the qubits of the target."""
+        if self.target is None:
+            return circuit
+        manager = self.target if is_pass_manager(self.target) else self._preset(circuit.num_qubits)
+        isa: QuantumCircuit = manager.run(circuit)
+        # It has no effect on outcomes, and as an expression of all parameters it slows binding.
+        isa.global_phase = 0
+        chip = getattr(self.target, "target", None)
+        dead = _dead_couplers(chip) if chip is not None and self.initial_layout is None else set()
+        return self._off(dead, circuit, isa) if dead & _uses(isa) else isa
 
-def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit":
-    """Return the circuit for a backend, by its pass manager at level 1 or by the given one.
+    def _off(
+        self, dead: set[Use], circuit: "QuantumCircuit", isa: "QuantumCircuit"
+    ) -> "QuantumCircuit":
+        """Return the circuit off dead couplers where it stands there without routing."""
+        alive = _without(self.target.target, dead)
+        pieces = alive.build_coupling_map().connected_components()
+        if max(piece.size() for piece in pieces) < circuit.num_qubits:
+            return isa
+        # Level 2 looks longer for such a place than level 1.
+        make = require("qiskit.transpiler", "qiskit").generate_preset_pass_manager
+        manager = make(2, target=alive, seed_transpiler=0)
+        layout = manager.run(circuit).layout.initial_index_layout(filter_ancillas=True)
+        other = replace(self, initial_layout=layout)(circuit)
+        routed = other.num_nonlocal_gates() > isa.num_nonlocal_gates()
+        return isa if routed or dead & _uses(other) else other
 
-    The transpiler's seed is fixed: a backend made again must have the same circuit, or on a
-    simulator the same seed and tag would not give the same hits.
-    """
-    if target is None:
-        return circuit
-    transpiler = require("qiskit.transpiler", "qiskit")
-    if isinstance(target, transpiler.PassManager):
-        manager = target
-    else:
-        chosen = target if isinstance(target, Preset) else Preset(target, DEFAULT_LEVEL, None)
-        target = chosen.target
-        available = getattr(target, "num_qubits", None)
-        if available is not None and available < circuit.num_qubits:
-            name = getattr(target, "name", type(target).__name__)
-            raise InputError(
-                f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
-                "reduce the features or choose a larger backend."
-            )
-        _check_connected(circuit, target)
-        layout = None if chosen.initial_layout is None else list(chosen.initial_layout)
+    def _preset(self, n_qubits: int) -> Any:
+        """Return Qiskit's pass manager for circuits of so many qubits, or refuse them."""
+        available = getattr(self.target, "num_qubits", None)
+        _check_size(n_qubits, available, self.target)
+        layout = None if self.initial_layout is None else list(self.initial_layout)
         if layout is not None:
-            _check_layout(layout, circuit.num_qubits, available)
-        manager = transpiler.generate_preset_pass_manager(
-            optimization_level=chosen.optimization_level,
+            _check_layout(layout, n_qubits, available)
+        # The seed is fixed: a backend made again must have the same circuit, or on a simulator the
+        # same seed and tag would not give the same hits.
+        return require("qiskit.transpiler", "qiskit").generate_preset_pass_manager(
+            optimization_level=1 if self.optimization_level is None else self.optimization_level,
             initial_layout=layout,
             seed_transpiler=0,
-            **{"basis_gates" if isinstance(target, list) else "backend": target},
+            **{"basis_gates" if isinstance(self.target, list) else "backend": self.target},
         )
-    isa: QuantumCircuit = manager.run(circuit)
-    # It has no effect on outcomes, and as an expression of all parameters it slows binding.
-    isa.global_phase = 0
-    return isa
+
+
+def _uses(isa: "QuantumCircuit") -> set[Use]:
+    return {(s.name, tuple(isa.find_bit(qubit).index for qubit in s.qubits)) for s in isa.data}
+
+
+def _dead_couplers(chip: Any) -> set[Use]:
+    """Return the two-qubit gates of a target that always err."""
+    return {
+        (name, qubits)
+        for name in chip.operation_names
+        for qubits, known in (chip[name] or {}).items()
+        if qubits is not None and len(qubits) == 2 and (getattr(known, "error", 0) or 0) >= DEAD
+    }
+
+
+def _without(chip: Any, dead: set[Use]) -> Any:
+    """Return a target without some of its gates, and without control flow."""
+    alive = require("qiskit.transpiler", "qiskit").Target(num_qubits=chip.num_qubits)
+    for name in chip.operation_names:
+        places = (chip[name] or {}).items()
+        kept = {q: known for q, known in places if q is not None and (name, q) not in dead}
+        if kept:
+            alive.add_instruction(chip.operation_from_name(name), kept, name=name)
+    return alive
+
+
+def _check_size(n_qubits: int, available: int | None, device: Any) -> None:
+    """Refuse a device that is too small for the circuit, or whose connected pieces all are."""
+    name = getattr(device, "name", type(device).__name__)
+    target = getattr(device, "target", None)
+    couplers = None if target is None else target.build_coupling_map()
+    problem = f"{name} has {available}"
+    if couplers is not None and not couplers.is_connected():
+        available = max(piece.size() for piece in couplers.connected_components())
+        problem = f"{name} is not connected: its largest piece has {available} qubits"
+    if available is not None and available < n_qubits:
+        raise InputError(
+            f"feature_map needs {n_qubits} qubits but {problem}; reduce the features or choose a "
+            "larger device."
+        )
+
+
+def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> None:
+    whole = all(isinstance(qubit, int) and not isinstance(qubit, bool) for qubit in layout)
+    end = float("inf") if available is None else available
+    inside = whole and all(0 <= qubit < end for qubit in layout)
+    if not inside or len(set(layout)) != len(layout) or len(layout) != n_qubits:
+        raise InputError(
+            f"initial_layout must name {n_qubits} different qubits of the device"
+            f"{'' if available is None else f', from 0 to {available - 1}'}, one for each of the "
+            f"circuit's; got {layout}."
+        )
 
 
 FRACTIONAL = "rzz"
@@ -165,36 +216,3 @@ def _with_rzz(circuit: "QuantumCircuit") -> "list[CircuitInstruction]":
         for qubit in step.qubits:
             on[qubit].append(number)
     return [found[number] for number in sorted(found)]
-
-
-def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
-    """Refuse a device whose connected pieces are all too small for the circuit."""
-    target = getattr(device, "target", None)
-    couplers = None if target is None else target.build_coupling_map()
-    if couplers is None or couplers.is_connected():
-        return
-    largest = max(piece.size() for piece in couplers.connected_components())
-    if largest < circuit.num_qubits:
-        name = getattr(device, "name", type(device).__name__)
-        raise InputError(
-            f"feature_map needs {circuit.num_qubits} qubits, but the coupling map of {name} is not "
-            f"connected: its largest piece has {largest} qubits. Reduce the features, or choose a "
-            "device whose couplers reach further."
-        )
-
-
-def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> None:
-    whole = all(isinstance(qubit, int) and not isinstance(qubit, bool) for qubit in layout)
-    largest = None if available is None else available - 1
-    if (
-        not whole
-        or len(set(layout)) != len(layout)
-        or len(layout) != n_qubits
-        or min(layout, default=0) < 0
-        or (largest is not None and max(layout, default=0) > largest)
-    ):
-        raise InputError(
-            f"initial_layout must name {n_qubits} different qubits of the device"
-            f"{'' if largest is None else f', from 0 to {largest}'}, one for each of the "
-            f"circuit's; got {layout}."
-        )
