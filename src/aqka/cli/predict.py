@@ -11,18 +11,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import counted, figure_text, inert, spreadsheet_cell
-from aqka.cli.options import (
-    AllowCode,
-    AsJson,
-    Run,
-    Yes,
-    ask_to_spend,
-    describe_part,
-    leaving_resumable,
-    make_table,
-    say,
-    this_command,
-)
+from aqka.cli import options
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +24,7 @@ SHOWN_UNSEEN = 5
 
 
 def predict(
-    run: Run,
+    run: options.Run,
     data: Annotated[
         Path, typer.Argument(help="New points: .csv, .parquet or .npz with the run's columns.")
     ],
@@ -62,9 +51,9 @@ def predict(
             "the study's method.prior."
         ),
     ] = None,
-    yes: Yes = False,
-    allow_code: AllowCode = False,
-    as_json: AsJson = False,
+    yes: options.Yes = False,
+    allow_code: options.AllowCode = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict new points with a finished run, on its backend, or with a model file.
 
@@ -89,14 +78,16 @@ def predict(
             )
         _predict_by_model(run, data, output, as_json)
         return
-    with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
+    with options.leaving_resumable(run, inert(options.this_command(), 1000)), threadpool_limits(1):
         found = predict_new_points(
             run,
             data,
             shots,
             _announce,
             prior=prior,
-            confirm=lambda part, device: ask_to_spend(describe_part(part), device, yes),
+            confirm=lambda part, device: options.ask_to_spend(
+                options.describe_part(part), device, yes
+            ),
             ceiling=ceiling,
             allow_code=allow_code,
         )
@@ -106,9 +97,9 @@ def predict(
 
 
 def export_model(
-    run: Run,
+    run: options.Run,
     output: Annotated[Path, typer.Argument(help=f"File to write, ending in {MODEL_SUFFIX}.")],
-    allow_code: AllowCode = False,
+    allow_code: options.AllowCode = False,
 ) -> None:
     """Write the model of a finished run to a file that answers points without a backend.
 
@@ -120,7 +111,7 @@ def export_model(
     if output.suffix != MODEL_SUFFIX:
         raise InputError(f"output must end in {MODEL_SUFFIX}, got {inert(output.name)!r}.")
     model = export_model(run, output, allow_code=allow_code)
-    say(f"{inert(output, 300)} answers points with the columns {inert(model.columns, 300)}")
+    options.say(f"{inert(output, 300)} answers points with the columns {inert(model.columns, 300)}")
 
 
 def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: bool) -> None:
@@ -156,9 +147,11 @@ def _announce(start: "Start") -> None:
         answered = f"{would}, but its audit measures at least {least}"
     elif start.free is not None:
         answered = f"; the prior answers {start.free:,} of them without one"
-    say(f"{counted(start.points, 'point')}, at most {start.shots:,} shots{answered}", err=True)
+    options.say(
+        f"{counted(start.points, 'point')}, at most {start.shots:,} shots{answered}", err=True
+    )
     for sentence in _about_values(0, start.unseen):
-        say(sentence, err=True)
+        options.say(sentence, err=True)
 
 
 def _deliver(
@@ -190,9 +183,9 @@ def _deliver(
     ]
     left = ["label", "answered_by", *(["truth"] if classes else [])]
     headings = [inert(id if id in others else "point", 20), *columns]
-    Console().print(make_table(None, headings, shown, left=left, compact=True))
+    Console().print(options.make_table(None, headings, shown, left=left, compact=True))
     for sentence in sentences:
-        say(sentence)
+        options.say(sentence)
 
 
 def _write(output: Path, facts: dict[str, Any], classes: list[Any]) -> None:

@@ -23,6 +23,7 @@ from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Training
+from aqka.study import quoting
 from aqka.study.backends import StudyBackends, circuit_facts, make_backends
 from aqka.study.directory import (
     NEW_POINTS_NAME,
@@ -33,14 +34,6 @@ from aqka.study.directory import (
     write_run,
 )
 from aqka.study.method import answers_of, fit_head, new_session, prediction_session
-from aqka.study.quoting import (
-    Offer,
-    check_ceiling,
-    make_offer,
-    prediction_shots,
-    settle_design,
-    study_ceiling,
-)
 from aqka.study.results import Predicted, quote_versus_actual, results_of
 from aqka.study.store import (
     RunStore,
@@ -80,7 +73,7 @@ def carry_out(
 
     ``ceiling`` takes the place of the study's own.
     """
-    spending = _Spending(make_offer(prepared), ceiling, new=True)
+    spending = _Spending(quoting.make_offer(prepared), ceiling, new=True)
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
@@ -99,7 +92,7 @@ def resume(
 ) -> StudyRun:
     """Go on with a study's run, from its directory alone; see :func:`carry_out`."""
     prepared = store.prepared(allow_code=allow_code)
-    spending = _Spending(make_offer(prepared, store.results), ceiling, new=False)
+    spending = _Spending(quoting.make_offer(prepared, store.results), ceiling, new=False)
     spending.confirm(watcher)
     with hold_run(store.directory):
         forget_cancel(store.directory)
@@ -112,11 +105,13 @@ def resume(
 class _Spending:
     """A study on its backends, under its ceiling, with its training session."""
 
-    def __init__(self, offer: Offer, ceiling: str | None, *, new: bool) -> None:
+    def __init__(self, offer: quoting.Offer, ceiling: str | None, *, new: bool) -> None:
         self.prepared, self.backends = offer.prepared, offer.backends
-        self.ceiling: Ceiling | None = study_ceiling(self.prepared.study, offer.quoted, ceiling)
-        self.quoted = check_ceiling(offer.quoted, self.ceiling, new=new)
-        self.test_shots = prediction_shots(self.quoted)
+        self.ceiling: Ceiling | None = quoting.study_ceiling(
+            self.prepared.study, offer.quoted, ceiling
+        )
+        self.quoted = quoting.check_ceiling(offer.quoted, self.ceiling, new=new)
+        self.test_shots = quoting.prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
         calibration = self.prepared.study.method.points.calibration_shots
         self.session = self._session(self.quoted.shots + calibration)
@@ -255,7 +250,7 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    backends = make_backends(settle_design(prepared, store.results))
+    backends = make_backends(quoting.settle_design(prepared, store.results))
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:

@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.schedule import Schedule
+from aqka.backends import diagonal
 from aqka.backends.circuits import lattice_of
-from aqka.backends.diagonal import (
-    Depolarising,
-    check_drift,
-    estimate_depolarising,
-    mitigate_depolarising,
-)
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
@@ -183,13 +178,13 @@ def fit_head(
     if found is None or not found.applied:
         return learner.fit(estimate, session.problem), found
     survival = survival_of_pairs(history, found.survival, len(estimate.kernel), n_qubits)
-    kernel = mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
+    kernel = diagonal.mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
     # Rows of new points have the noise that the training kernel has lost.
     cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
     head = learner.fit(cleaned, session.problem)
-    noise = Depolarising(found.survival, found.standard_error, n_qubits)
+    noise = diagonal.Depolarising(found.survival, found.standard_error, n_qubits)
     return for_noisy_rows(head, noise), found
 
 
@@ -198,7 +193,7 @@ class Mitigation:
     """What the sentinels of a run say, and what was done about it."""
 
     shots: int  # of sentinels, in all
-    survival: float  # probability that the state is kept, as of Depolarising
+    survival: float  # probability that the state is kept, as of diagonal.Depolarising
     standard_error: float
     drift: float  # p-value of the test that all rounds saw the same noise
     applied: bool  # whether the noise was taken out of the kernel and of the predictions
@@ -210,8 +205,8 @@ def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitiga
     if not rounds:
         return None
     hits, shots = (np.array([noted[name] for noted in rounds]) for name in ("hits", "shots"))
-    found = estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
-    drift = check_drift(hits, shots).p_value
+    found = diagonal.estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
+    drift = diagonal.check_drift(hits, shots).p_value
     applied = mitigate and found.survival > SURE * found.standard_error
     return Mitigation(int(shots.sum()), found.survival, found.standard_error, drift, applied)
 
@@ -242,7 +237,7 @@ def sentinel_shots(history: History) -> int:
     return 0 if found is None else found.shots
 
 
-def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
+def for_noisy_rows(head: FittedHead, noise: diagonal.Depolarising) -> FittedHead:
     """Return the head that gives, on noisy rows, what the given one gives on rows without noise.
 
     With k = (k_noisy - (1 - p) / 2^n) / p it is α / p, and an intercept that takes the floor off:
@@ -254,7 +249,7 @@ def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
     >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
     >>> clean = np.array([[0.3, 0.8]])
     >>> noisy = 0.8 * clean + 0.2 / 4
-    >>> same = for_noisy_rows(head, Depolarising(0.8, 0.01, n_qubits=2))
+    >>> same = for_noisy_rows(head, diagonal.Depolarising(0.8, 0.01, n_qubits=2))
     >>> bool(np.allclose(same.decision_function(noisy), head.decision_function(clean)))
     True
     """

@@ -20,17 +20,10 @@ from aqka.runs.driver import Run, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
 from aqka.sessions import Prediction, Values
+from aqka.study import method
 from aqka.study.backends import make_backends
 from aqka.study.carry_out import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
-from aqka.study.method import (
-    answers_of,
-    begun_session,
-    fit_head,
-    prediction_session,
-    prior_of,
-    target_interval,
-)
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores, class_scores, prior_facts
 from aqka.study.schema import Study
@@ -142,7 +135,7 @@ def predict_new_points(
     table = read_new_points(data, encoding, gaps=study.data.missing == "median")
     features, unseen = encoding.features(table.X), encoding.unseen(table.other_texts)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
-    head, _ = fit_head(prepared, begun_session(prepared, history), history)
+    head, _ = method.fit_head(prepared, method.begun_session(prepared, history), history)
     made = make_backends(prepared, features)
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
@@ -153,12 +146,12 @@ def predict_new_points(
         seconds, rate = usage.execution_seconds, study.budget.rate
         limit = make_ceiling(ceiling, execution_seconds=seconds, rate=rate)
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
-    said = prior_of(prepared, head, features)
+    said = method.prior_of(prepared, head, features)
     suffix = "" if said is None else f" {said.settings.describe()}"
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}{suffix}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
-    prediction = prediction_session(prepared, head, features, budget, int(name[:7], 16))
+    prediction = method.prediction_session(prepared, head, features, budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
@@ -172,7 +165,7 @@ def predict_new_points(
             run.spend()
             used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
-    answers = answers_of(prediction, points)
+    answers = method.answers_of(prediction, points)
     return NewPoints(
         prediction=answers,
         directory=place,
@@ -183,7 +176,7 @@ def predict_new_points(
         truth=truth,
         prior=prior_facts(answers, points, features, truth),
         training_mean=float(np.mean(points.train_labels)) if is_real else 0.0,
-        target=target_interval(answers, points) if is_real else None,
+        target=method.target_interval(answers, points) if is_real else None,
         id=study.data.id,
         unseen=unseen,
     )

@@ -17,16 +17,9 @@ from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.insight import fold_scores
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
-from aqka.insight.fold_scores import (
-    KernelHead,
-    difference,
-    metric_names,
-    repeated_folds,
-    score_folds,
-    subsample,
-)
 from aqka.learners import make_learner
 from aqka.maths.metrics import Fold
 from aqka.study.points import Points
@@ -95,7 +88,7 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
             f"{n_qubits} qubits are too many to simulate here; the most is {MAX_QUBITS}"
         )
     room = MAX_AMPLITUDES // 2**n_qubits
-    chosen = subsample(labels, min(MAX_EXACT, room), 0)
+    chosen = fold_scores.subsample(labels, min(MAX_EXACT, room), 0)
     y, predicted = labels[chosen], None
     try:
         states = map_states(train[chosen], feature_map, reps)
@@ -107,7 +100,7 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
             predicted = head.predict(block).tolist()
     except (InputError, ImportError) as error:
         return ExactKernel(str(error).rstrip("."))
-    judged = subsample(y, MAX_JUDGED, 0)
+    judged = fold_scores.subsample(y, MAX_JUDGED, 0)
     try:
         learns, words = _judge(known[np.ix_(judged, judged)], y[judged], svm, C)
     except InputError:  # a class without a point in some fold: there is nothing to cross-validate
@@ -117,12 +110,14 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
 
 def _judge(kernel: FloatArray, y: NDArray[Any], svm: bool, C: float) -> tuple[bool, str]:
     """Return whether a kernel is better than guessing by cross-validation, and by how much."""
-    folds, head = repeated_folds(y), KernelHead(y, svm, C)
-    scores = score_folds("exact kernel", lambda fold: head.predict(kernel, fold), y, folds)
-    guess = score_folds(*guessing(y), y, folds)
-    gap = difference(scores, guess)
+    folds, head = fold_scores.repeated_folds(y), fold_scores.KernelHead(y, svm, C)
+    scores = fold_scores.score_folds(
+        "exact kernel", lambda fold: head.predict(kernel, fold), y, folds
+    )
+    guess = fold_scores.score_folds(*guessing(y), y, folds)
+    gap = fold_scores.difference(scores, guess)
     words = (
-        f"{metric_names(y)[0]} {scores.means[0]:.2f} ± {scores.errors[0]:.2f} by "
+        f"{fold_scores.metric_names(y)[0]} {scores.means[0]:.2f} ± {scores.errors[0]:.2f} by "
         f"cross-validation on {len(y)} training points, guessing {guess.means[0]:.2f}; {gap}"
     )
     return gap.clear, words
@@ -136,7 +131,7 @@ def plain_predictions(
     They are those of :mod:`aqka.insight.baselines`, tuned inside the training points.
     """
     affordable = max(MIN_PLAIN, min(MAX_PLAIN, MAX_CELLS // train.shape[1]))
-    chosen = subsample(labels, affordable, 0)
+    chosen = fold_scores.subsample(labels, affordable, 0)
     X = np.concatenate([train[chosen], test])
     # Labels of test points are not looked at, but a model wants one for every row.
     y = np.concatenate([labels[chosen], np.resize(labels[chosen], len(test))])
