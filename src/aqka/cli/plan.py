@@ -42,13 +42,15 @@ def plan(
 
     Without a study file, aqka.quote(...) in Python does the same for any number of points.
     """
-    from aqka.study.backends import check_device_name
+    from aqka.study.backends import ibm_device
     from aqka.study.directory import prepare
     from aqka.study.quoting import better_design_of, promised_shares, settle_design, study_quote
 
     device = _device(constants or [])
     prepared = prepare(study, allow_code=allow_code)
-    check_device_name(prepared.study.backend)
+    backend = prepared.study.backend
+    if backend.name == "ibm" and (backend.device or "").startswith("fake_"):
+        ibm_device(backend)  # refuses one that does not exist; what a service has it must tell
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
     found = better_design_of(prepared)
     settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})

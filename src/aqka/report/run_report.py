@@ -41,7 +41,7 @@ from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
+from aqka.study.method import class_labels_of, learner_of, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import (
     MAX_ASSESSED_POINTS,
@@ -189,8 +189,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     beside = stored_beside(run.results) or models_beside(run.study, points, feature_map)
     tested = _tested(run)
     quoted = stored_quote(run.results)
-    sentinels, rate = sentinel_shots(run.history), run.study.budget.rate
-    used = used_by(run.history, run.predictions, sentinels, rate)
+    used = used_by(run.history, run.predictions, run.study.budget.rate)
     trained = _trained(run)
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run), used),

@@ -196,9 +196,3 @@ def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
             "places": [int(place) for place in places],
         }
     }
-
-
-def check_device_name(section: BackendSection) -> None:
-    """Refuse a fake device that does not exist; what a service has only an account can tell."""
-    if section.name == "ibm" and (section.device or "").startswith("fake_"):
-        ibm_device(section)

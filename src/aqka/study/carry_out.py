@@ -21,7 +21,7 @@ from aqka.runs.audit import Audit, begun_history
 from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.runs.spend import Ceiling, Spend
+from aqka.runs.spend import Spend
 from aqka.sessions import Training
 from aqka.study import quoting
 from aqka.study.backends import StudyBackends, circuit_facts, make_backends
@@ -66,14 +66,9 @@ class Watcher:
 SILENT = Watcher()
 
 
-def carry_out(
-    prepared: Prepared, directory: Path, watcher: Watcher = SILENT, *, ceiling: str | None = None
-) -> StudyRun:
-    """Run a study in a directory that holds nothing yet; its results are written at the end.
-
-    ``ceiling`` takes the place of the study's own.
-    """
-    spending = _Spending(quoting.make_offer(prepared), ceiling, new=True)
+def carry_out(prepared: Prepared, directory: Path, watcher: Watcher = SILENT) -> StudyRun:
+    """Run a study in a directory that holds nothing yet; its results are written at the end."""
+    spending = _Spending(quoting.make_offer(prepared), None, new=True)
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
@@ -90,7 +85,7 @@ def resume(
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> StudyRun:
-    """Go on with a study's run, from its directory alone; see :func:`carry_out`."""
+    """Go on with a study's run, from its directory alone; a ``ceiling`` replaces the study's."""
     prepared = store.prepared(allow_code=allow_code)
     spending = _Spending(quoting.make_offer(prepared, store.results), ceiling, new=False)
     spending.confirm(watcher)
@@ -106,15 +101,12 @@ class _Spending:
     """A study on its backends, under its ceiling, with its training session."""
 
     def __init__(self, offer: quoting.Offer, ceiling: str | None, *, new: bool) -> None:
-        self.prepared, self.backends = offer.prepared, offer.backends
-        self.ceiling: Ceiling | None = quoting.study_ceiling(
-            self.prepared.study, offer.quoted, ceiling
-        )
+        self.prepared, self.backends, study = offer.prepared, offer.backends, offer.prepared.study
+        self.ceiling = quoting.study_ceiling(study, offer.quoted, ceiling)
         self.quoted = quoting.check_ceiling(offer.quoted, self.ceiling, new=new)
         self.test_shots = quoting.prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
-        calibration = self.prepared.study.method.points.calibration_shots
-        self.session = self._session(self.quoted.shots + calibration)
+        self.session = self._session(self.quoted.shots + study.method.points.calibration_shots)
 
     def _session(self, budget: int) -> Training:
         session = new_session(self.prepared, budget)

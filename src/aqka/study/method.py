@@ -231,12 +231,6 @@ def survival_of_pairs(history: History, mean: float, n_points: int, n_qubits: in
     return np.asarray(np.maximum(found, mean / 2))
 
 
-def sentinel_shots(history: History) -> int:
-    """Return the sentinel shots that a ledger keeps."""
-    found = read_sentinels(history, 1, mitigate=False)
-    return 0 if found is None else found.shots
-
-
 def for_noisy_rows(head: FittedHead, noise: diagonal.Depolarising) -> FittedHead:
     """Return the head that gives, on noisy rows, what the given one gives on rows without noise.
 

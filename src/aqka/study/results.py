@@ -78,12 +78,7 @@ def results_of(
         },
         "prior": prior_facts(predicted, points, points.test, points.test_labels.tolist()),
         "sentinels": None if noise is None else asdict(noise),
-        "actual": used_by(
-            history,
-            None if made is None else made.history,
-            0 if noise is None else noise.shots,
-            study.budget.rate,
-        ),
+        "actual": used_by(history, None if made is None else made.history, study.budget.rate),
         "beside": beside,
         "test_ids": points.test_ids,
         "history": [asdict(entry) for entry in rounds],
@@ -91,16 +86,14 @@ def results_of(
 
 
 def used_by(
-    history: History,
-    predictions: History | None = None,
-    sentinel_shots: int = 0,
-    rate: float | None = None,
+    history: History, predictions: History | None = None, rate: float | None = None
 ) -> dict[str, Any]:
     """Return what training and predictions used, a calibration by itself as quotes have it.
 
     QPU time is None where the backend says none; a device that runs in this process says 0.
     """
-    rounds = [round for round in history.rounds if round.planned.calibrates]
+    rounds, tests = [r for r in history.rounds if r.planned.calibrates], predictions or History()
+    watched = [r.remarks["sentinels"] for r in history.rounds if "sentinels" in r.remarks]
     shots, used = sum(round.measured.total for round in rounds), history.qpu_seconds or None
     seconds = sum(round.qpu_seconds or 0.0 for round in rounds)
     found = {
@@ -108,11 +101,11 @@ def used_by(
         "submissions": len(history.rounds) - len(rounds),
         "qpu_seconds": None if used is None else used - seconds,
         "wall_seconds": wall_seconds(history),
-        "test_shots": 0 if predictions is None else predictions.shots,
-        "test_submissions": 0 if predictions is None else predictions.ended,
-        "test_qpu_seconds": None if predictions is None else predictions.qpu_seconds or None,
-        "test_wall_seconds": 0.0 if predictions is None else wall_seconds(predictions),
-        "sentinel_shots": sentinel_shots,
+        "test_shots": tests.shots,
+        "test_submissions": tests.ended,
+        "test_qpu_seconds": tests.qpu_seconds or None,
+        "test_wall_seconds": wall_seconds(tests),
+        "sentinel_shots": sum(sum(noted["shots"]) for noted in watched),
         "rate": rate,
     }
     if rounds:
