@@ -93,10 +93,7 @@ def _check(run: Path) -> "Audit":
 
 
 def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "Audit"]:
-    """Return the entries that can be read, and what an audit says of the whole.
-
-    Their texts are safe to print, and none is longer than 40 characters.
-    """
+    """Return the entries that can be read, safe to print, and what an audit says of the whole."""
     from aqka.runs.audit import Audit
     from aqka.runs.history import fold
     from aqka.runs.ledger import Ledger, ledger_path

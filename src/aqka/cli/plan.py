@@ -78,10 +78,7 @@ def show_quote(
     found: "Choice | None" = None,
     promise: "tuple[float, float] | None" = None,
 ) -> None:
-    """Print a quote and what each design promises, as tables or as JSON.
-
-    ``promise`` is the least and the largest share of new points that will cost shots.
-    """
+    """Print a quote, the better design, and between which shares of new points will cost shots."""
     from aqka.cli._tables import print_quote
 
     if as_json:

@@ -163,10 +163,7 @@ def _deliver(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Write all that is known of points, and print it as JSON or as a table of the first ones.
-
-    ``named`` are the other columns of their file, and the one that names the points.
-    """
+    """Write points, and print them as JSON or the first ones, ``named`` by a column, as a table."""
     from aqka.study.tables import point_names
 
     if output is not None:
@@ -305,13 +302,7 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
 
 
 def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[str, Any]:
-    """Return a row whose lists, one number for each of several classes, are columns of their own.
-
-    Examples
-    --------
-    >>> one_column_per_class({"point": 0, "low": [-1.5, 2.0]}, ["a", "b"])
-    {'point': 0, 'low_a': -1.5, 'low_b': 2.0}
-    """
+    """Return a row whose lists, a number for each of several classes, are columns of their own."""
     columns: dict[str, Any] = {}
     for name, value in row.items():
         names = [f"{name}_{label}" for label in classes] if isinstance(value, list) else [name]

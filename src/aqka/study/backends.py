@@ -49,10 +49,7 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
 
 
 def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
-    """Make the backends of a study whose design is settled; the second measures its test points.
-
-    ``test`` takes their place: new points, which are measured without sentinels.
-    """
+    """Make the backends of a settled study; new points in place of ``test`` have no sentinels."""
     points = prepared.points if test is None else replace(prepared.points, test=test)
     train, block = device, _ = _plain_backends(prepared, points)
     section, n_points = prepared.study.sentinels, len(points.train)

@@ -233,10 +233,7 @@ def forget_cancel(directory: Path) -> None:
 def cancel_run(
     directory: Path, *, allow_code: bool = False, patience: float = PATIENCE
 ) -> Cancellation:
-    """Cancel the jobs of a run that wait in a queue, and stop the process that works on it.
-
-    A job that is being run is left alone: it is paid for, and a resumed run collects it.
-    """
+    """Cancel what waits in a queue, and stop the process at work; a job that runs is left alone."""
     store = RunStore(directory)
     prepared = store.prepared(allow_code=allow_code)
     if not _open_rounds(directory) and not is_held(directory):

@@ -91,10 +91,7 @@ class StudyCheck:
 
 
 def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
-    """Return the shots of a study as simulated shots on pairs, and what they stand for.
-
-    Of a map of many qubits they are shots on points, as the projected kernel takes them.
-    """
+    """Return what a study spends, as simulated shots on pairs (wide maps: points), and in words."""
     method, n_qubits = prepared.study.method, prepared.n_qubits
     wide = n_qubits > MAX_QUBITS
     costs = costs_of("points" if wide else quoted.design)

@@ -115,10 +115,7 @@ def as_qpy(circuit: "QuantumCircuit") -> bytes:
 
 
 def load_function(key: str, name: str, base: Path, *, allow_code: bool) -> Callable[..., Any]:
-    """Return the function that a key of a study file names as ``module:function``.
-
-    Modules are looked for in the study file's directory first, then in the current one.
-    """
+    """Return the function that a key names, from the study file's directory or the current one."""
     shown = inert(name)
     if not allow_code:
         raise InputError(
@@ -183,10 +180,7 @@ def _try_in_a_process(content: bytes, suffix: str) -> None:
 
 
 def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "QuantumCircuit":
-    """Return the circuit in some bytes, checked; trusts the reader to end.
-
-    A map of points alone need not run ``backwards``.
-    """
+    """Return the circuit in some bytes, checked; trusts the reader to end."""
     is_qpy = suffix == ".qpy"
     try:
         with warnings.catch_warnings():

@@ -83,10 +83,7 @@ def learner_of(study: "Study") -> Learner:
 
 
 def new_session(prepared: "Prepared", budget: int) -> Training:
-    """Return the training session of a study whose design is settled, before its first shot.
-
-    ``budget`` is for all that training takes, a calibration included.
-    """
+    """Return the training session of a settled study; ``budget`` includes a calibration."""
     study, n_qubits = prepared.study, prepared.n_qubits
     design = as_design(design_of(study.method))
     assert design is not None, "the design is not settled"

@@ -30,13 +30,7 @@ RunCheck = Callable[[StudyCheck], Preflight]
 
 
 def example(name: str = "study.toml") -> str:
-    """Return the example for a file of that name.
-
-    Examples
-    --------
-    >>> parse_study(example()).budget.train
-    '20000 shots'
-    """
+    """Return the example for a file of that name."""
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in name.removesuffix(".toml"))
     text = (Path(__file__).parent / "example.toml").read_text(encoding="utf-8")
     text = text.replace('"runs/{stem}"        #', f'"runs/{stem}"'.ljust(20) + " #")  # aligned
@@ -188,17 +182,7 @@ def _beside(base: Path, data: Path) -> str:
 
 
 def with_settings(text: str, settings: Mapping[str, Any], name: str = "the study file") -> str:
-    """Return the text of a study with some settings changed; every comment stays.
-
-    Examples
-    --------
-    >>> text = '[data]\\nsource = "moons"\\n[budget]\\ntrain = 900  # shots\\n'
-    >>> print(with_settings(text, {"budget.train": 1200}), end="")
-    [data]
-    source = "moons"
-    [budget]
-    train = 1200 # shots
-    """
+    """Return the text of a study with some settings changed; every comment stays."""
     lines = text.splitlines(keepends=True)
     wanted = parse_study(text, name).model_dump()
     for setting, value in settings.items():

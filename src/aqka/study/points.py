@@ -97,14 +97,7 @@ class Encoding:
         return np.asarray((self.filled(points) - self.centre) @ self.components.T)
 
     def features(self, points: FloatArray) -> FloatArray:
-        """Return points as the circuits take them; what lies outside the range is clipped.
-
-        Examples
-        --------
-        >>> encoding = Encoding.fit(np.array([[0.0], [4.0]]), ["x"], 1, [0.0, 1.0])
-        >>> encoding.features(np.array([[1.0], [9.0], [np.nan]])).tolist()
-        [[0.25], [1.0], [0.5]]
-        """
+        """Return points as the circuits take them; what lies outside the range is clipped."""
         low, high = self.range
         width = self.highest - self.lowest
         # A column that never varies reads the lower end.
@@ -317,10 +310,7 @@ def _check_labels(labels: NDArray[Any]) -> int:
 
 
 def check_split_sizes(split: "SplitSection", n_points: int, n_classes: int) -> None:
-    """Refuse numbers of training and test points that a table of so many points cannot have.
-
-    Every class needs a point on both sides.
-    """
+    """Refuse sizes that a table of so many points cannot have, each class on both sides."""
     test, train, asked = split.test, split.train, f"split.test is {split.test}"
     # Fractions are rounded as scikit-learn does.
     n_test = test if isinstance(test, int) else math.ceil(test * n_points)

@@ -153,10 +153,7 @@ def ask_jobs(store: RunStore, now: Progress) -> Progress:
 
 
 def run_state(store: RunStore, held: bool | None) -> str:
-    """Return the state of a run that has begun; see :class:`Progress`.
-
-    ``held`` is what :func:`~aqka.study.directory.is_held` said before the ledger was read.
-    """
+    """Return the state of a begun run, which was ``held`` or not before its ledger was read."""
     history = store.training
     assert history is not None, "the run has not begun"
     if store.complete:
@@ -203,10 +200,7 @@ class RoundSummary:
 def make_assess(
     problem: Problem, labels: NDArray[Any] | None, learner: Learner, last: Diagnostics | None = None
 ) -> Assess:
-    """Return what works out Gini and accuracy, the latter for classes and few points only.
-
-    ``last`` is what is known already of all that the run measured.
-    """
+    """Return what works out Gini and, for few points of classes, accuracy; ``last`` is known."""
 
     def assess(table: Any, landmarks: Landmarks | None) -> tuple[float, float | None]:
         # Counts only grow: with as many shots as the last table it is the last one.

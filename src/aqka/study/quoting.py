@@ -33,10 +33,7 @@ class Offer:
 
 
 def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offer:
-    """Make the backends of a study and quote it on them; nothing is submitted.
-
-    ``stored`` are the results of a begun run, which keeps its design and its quote.
-    """
+    """Make a study's backends and quote it on them; ``stored`` results keep design and quote."""
     prepared = settle_design(prepared, stored)
     backends = make_backends(prepared)
     quoted = None if stored is None else stored_quote(stored)
@@ -106,10 +103,7 @@ def wish_of(study: Study, n_test: int) -> Wish:
 
 
 def better_design_of(prepared: Prepared) -> Choice:
-    """Return what is better for a study's shots, pairs or points, and why.
-
-    Predictions that come on top of the training budget are left out of the comparison.
-    """
+    """Return what is better for a study's shots, without predictions on top: pairs or points."""
     method = prepared.study.method
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
     as_pairs = replace(prepared, study=prepared.study.changed("method", design="pairs"))

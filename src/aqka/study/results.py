@@ -48,10 +48,7 @@ def results_of(
     made: Predicted | None,
     noise: Mitigation | None,
 ) -> dict[str, Any]:
-    """Return how well the head did and models beside it, what was used, and the run's history.
-
-    ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
-    """
+    """Return how well the head did, models beside it, what was used, and the run's history."""
     study, points = prepared.study, prepared.points
     predicted = None if made is None else made.prediction
     table, problem, assess = session.table, session.problem, None
@@ -118,10 +115,7 @@ def used_by(
 
 
 def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
-    """Return the spectrum of the kernel as a session's problem reads its counts.
-
-    A head that was fitted to the counts has it, unless it completed rows from landmarks.
-    """
+    """Return the spectrum of the counts' kernel; a head has it, unless it completed rows."""
     spectrum = None if head is None else head.spectrum
     if isinstance(spectrum, Spectrum) and session.landmarks is None:
         return spectrum
@@ -219,13 +213,7 @@ CLASS_SCORES = ("accuracy", "standard_error", "interval", "balanced_accuracy")
 
 
 def class_scores(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
-    """Return the accuracy with its standard error and 95 % interval, and the balanced one.
-
-    Examples
-    --------
-    >>> class_scores(np.array(["a", "b", "b", "b"]), np.array(["a", "b", "b", "a"]))["accuracy"]
-    0.75
-    """
+    """Return the accuracy with its standard error and 95 % interval, and the balanced one."""
     right = truth == predicted
     accuracy = float(right.mean())
     error = float(np.sqrt(accuracy * (1 - accuracy) / right.size))
@@ -239,11 +227,7 @@ PREFIXES = {PREDICTIONS: "test_", SENTINELS: "sentinel_", CALIBRATION: "calibrat
 
 
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what was quoted and what was used, a row per figure; None where it is unknown.
-
-    First the training kernel, then everything: predictions, sentinels and calibration too, which
-    are quoted at most.
-    """
+    """Return what was quoted and used, training first, then everything; None where unknown."""
 
     def cost(seconds: float | None) -> float | None:
         rate = actual["rate"]

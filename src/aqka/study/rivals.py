@@ -1,7 +1,4 @@
-"""Models beside a run's own, without a shot: the exact kernel and plain models.
-
-A run works them out once, at its end, and its results keep what they say; the report reads it.
-"""
+"""Models beside a run's own, without a shot; its results keep what they say for the report."""
 
 import json
 from collections.abc import Mapping
@@ -75,10 +72,7 @@ def stored_beside(results: Mapping[str, Any]) -> Beside | None:
 
 
 def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> ExactKernel:
-    """Simulate a run's kernel and learn from it; where that cannot be done, say why.
-
-    The head is the study's SVM, or a ridge tuned by leave-one-out.
-    """
+    """Simulate a run's kernel and learn from it, by its SVM or a tuned ridge; or say why not."""
     train, test, labels = points.train, points.test, points.train_labels
     reps = study.feature_map.reps
     svm, C = study.method.learner == "svm", study.method.C
@@ -126,10 +120,7 @@ def _judge(kernel: FloatArray, y: NDArray[Any], svm: bool, C: float) -> tuple[bo
 def plain_predictions(
     train: FloatArray, test: FloatArray, labels: NDArray[Any]
 ) -> tuple[dict[str, list[Any]], int]:
-    """Return what plain models predict for test points, by name, and how many points taught them.
-
-    They are those of :mod:`aqka.insight.baselines`, tuned inside the training points.
-    """
+    """Return what plain, tuned models predict by name, and how many points taught them."""
     affordable = max(MIN_PLAIN, min(MAX_PLAIN, MAX_CELLS // train.shape[1]))
     chosen = fold_scores.subsample(labels, affordable, 0)
     X = np.concatenate([train[chosen], test])
