@@ -177,6 +177,6 @@ def test_a_tile_that_left_is_not_named_again():
     watch = watched([np.full(3, 0.9), [0.9, 0.5, 0.9]])
     assert set(watch.drifting(0.01)) == {"q1"}
     watch.rounds.append(TileHits(("q0", "q2"), np.full((2, 2), 360), np.full((2, 2), 400)))
-    assert watch.drifting(0.01) == {}
+    assert watch.drifting(0.01) == []
     assert watch.names == ["q0", "q1", "q2"]
     assert len(watch.of_tile("q1")[0]) == 2

@@ -5,14 +5,24 @@ import pennylane as qml
 import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
+from qiskit.quantum_info import Statevector, partial_trace
 from sklearn.base import clone
 
 import aqka
-from aqka import InputError, QuantumKernel, QuantumRidgeClassifier, StatevectorBackend, train_map
+from aqka import (
+    InputError,
+    Points,
+    QuantumKernel,
+    QuantumRidgeClassifier,
+    StatevectorBackend,
+    train_map,
+)
 from aqka.backends.trainable import as_trainable
+from aqka.designs import Projected
 from aqka.dropins.pennylane_kernels import square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.insight.fold_scores import KernelHead, repeated_folds
+from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import SCALES, align, nested_scores
 
 RNG = np.random.default_rng(4)
@@ -67,7 +77,7 @@ def test_the_loss_is_pennylanes_alignment_of_the_centred_kernel():
     # They divide by the norm of all y_i y_j, which is N; ours are centred, without the diagonal.
     targets = np.outer(signs, signs)[apart]
     expected = theirs * len(few) / np.linalg.norm(targets - targets.mean())
-    _, losses = align(as_trainable(circuit, 2, w, THETA0), few, Y[:12], THETA0)
+    _, losses = align(MapKernel(as_trainable(circuit, 2, w, THETA0)), few, Y[:12], THETA0)
     assert losses[0] == pytest.approx(-expected)
 
 
@@ -165,6 +175,9 @@ def test_which_parameters_are_trained():
         ({"where": "statevector"}, "budget must be given with a backend"),
         ({"where": "statevector", "budget": 7000}, "at least 10 steps"),
         ({"budget": 7000}, "budget is for training on shots"),
+        ({"pairs_per_step": 3}, "pairs_per_step must be"),
+        ({"design": Points("projected"), "where": "aer", "budget": 900}, r"to 4,536\.$"),
+        ({"design": "rows"}, "design must be"),
         ({"where": "light-cone", "budget": 70_000}, "measures points, not pairs"),
     ],
 )
@@ -207,7 +220,7 @@ def test_columns_of_targets_are_aligned_together():
     kernel = StatevectorBackend(X, as_trainable(circuit, 2).bind(THETA0)).kernel()
     centred, upper = y - y.mean(axis=0), np.triu_indices(len(X), 1)
     expected = np.corrcoef(kernel[upper], (centred @ centred.T)[upper])[0, 1]
-    _, losses = align(as_trainable(circuit, 2), X, y, THETA0)
+    _, losses = align(MapKernel(as_trainable(circuit, 2)), X, y, THETA0)
     assert losses[0] == pytest.approx(-expected)
     assert train_map(circuit, X, y, theta0=THETA0).history[-1] < 0
 
@@ -233,7 +246,8 @@ def test_folds_that_cannot_be_split_keep_the_first_theta():
     circuit, _ = trainable_circuit()
     folds = repeated_folds(y, repeats=1)
     assert min(np.sum(y[fold.kept] == 2) for fold in folds) == 1
-    _, trained = nested_scores(as_trainable(circuit, 2, None, THETA0), X, y, folds, KernelHead(y))
+    kernel = MapKernel(as_trainable(circuit, 2, None, THETA0))
+    _, trained = nested_scores(kernel, X, y, folds, KernelHead(y))
     assert trained.name == "trained map, exact"
 
 
@@ -267,3 +281,64 @@ def test_a_function_may_leave_a_feature_out_but_not_branch_on_it():
 def test_the_front_door_has_it():
     assert aqka.train_map is train_map
     assert "validation" in repr(train_map("z", X, Y))
+
+
+def entangled(n, reps):
+    x, w = ParameterVector("x", n), ParameterVector("w", reps * n)
+    circuit = QuantumCircuit(n)
+    circuit.h(range(n))
+    for layer in range(reps):
+        for qubit in range(n):
+            circuit.rz(x[qubit], qubit)
+            circuit.ry(w[layer * n + qubit], qubit)
+        for first in (0, 1):
+            for qubit in range(first, n - 1, 2):
+                circuit.cz(qubit, qubit + 1)
+    for qubit in range(n):
+        circuit.rx(x[qubit], qubit)
+    return circuit
+
+
+@pytest.mark.parametrize("name", ["projected", "projected-2", "projected-linear"])
+@pytest.mark.parametrize("reps", [1, 2])
+def test_the_alignment_of_a_projected_kernel_is_that_of_reduced_states(name, reps):
+    n, rng = 6, np.random.default_rng(0)
+    points, theta = rng.uniform(0, 3, (9, n)), rng.uniform(-3, 3, reps * n)
+    made, y = as_trainable(entangled(n, reps), n, "w"), np.arange(9) % 2
+    kernel, upper = MapKernel(made, Points(name)), np.triu_indices(9, 1)
+    sets = [(q, q + 1) for q in range(n - 1)] if "2" in name else [(q,) for q in range(n)]
+
+    def reduced(x, theta):
+        values = dict(zip([*made._data, *made.trainable], [*x, *theta], strict=True))
+        state = Statevector(made.circuit.assign_parameters(values))
+        return [partial_trace(state, sorted(set(range(n)) - set(s))).data for s in sets]
+
+    def expected(theta):
+        states = np.array([reduced(x, theta) for x in points])
+        if "linear" in name:
+            entries = np.einsum("iqab,jqba->ij", states, states).real
+        else:
+            away = np.sum(np.abs(states[:, None] - states) ** 2, axis=(2, 3, 4))
+            entries = np.exp(-away / away[upper].mean())
+        return np.corrcoef(entries[upper], (y[:, None] == y)[upper])[0, 1]
+
+    found, gradient = kernel.alignment(points, theta, (y[:, None] == y).astype(float))
+    assert found == pytest.approx(expected(theta))
+    step = 1e-5 * np.eye(len(theta))[2]
+    slope = (expected(theta + step) - expected(theta - step)) / 2e-5
+    assert gradient[2] == pytest.approx(slope, abs=1e-8)
+
+
+def test_operators_of_three_qubits_are_not_trained():
+    with pytest.raises(InputError, match="locality 1 or 2 to be trained"):
+        train_map("z", np.ones((8, 3)), Y[:8], design=Points(Projected(4)))
+
+
+def test_sixty_qubits_are_trained_in_simulation():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0, 3, (16, 60))
+    y = (points[:, 0] > 1.5).astype(int)
+    trained = train_map(entangled(60, 1), points, y, design=Points("projected"), trainable="w")
+    assert trained.history[-1] < trained.history[0] - 0.2
+    assert len(trained.scale_grid) == 9
+    assert trained.bound.num_parameters == 60

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,14 +15,16 @@ from aqka import (
     CeilingError,
     InputError,
     LedgerError,
+    Points,
     StatevectorBackend,
     train_map,
 )
 from aqka.backends import RuntimeBackend
 from aqka.backends.factory import as_factory
 from aqka.backends.trainable import MapBackend, as_trainable
-from aqka.core import ShotPlan
+from aqka.core import OutcomeCounts, ShotPlan
 from aqka.errors import CancelledError, TransientError
+from aqka.insight.map_kernels import MapKernel
 from aqka.maths.alignment import alignment, pair_targets
 from aqka.planning import make_ceiling
 from aqka.runs import Patience
@@ -135,7 +138,8 @@ def test_hits_are_those_of_the_data_at_the_theta_of_the_plan():
     plan = ShotPlan(rows, cols, [200_000] * 3, theta=theta)
     expected = [StatevectorBackend(X, made.bind(each)).kernel() for each in theta]
     for name in ("statevector", "aer"):
-        backend = MapBackend(made, X, as_factory(name), theta[0], seed=1)
+        options = {"feature_map": made.circuit, "columns": None, "seed": 1}
+        backend = MapBackend(made, X, partial(as_factory(name), **options), theta[0])
         hits = backend.collect(backend.submit(plan, "a"))
         k = [expected[0][0, 1], expected[1][0, 1], expected[0][3, 7]]
         assert np.allclose(hits / 200_000, k, atol=0.006)  # five standard deviations
@@ -316,3 +320,58 @@ def test_shots_find_what_exact_training_finds():
         return alignment(StatevectorBackend(X, made.bind(theta)).kernel()[upper], targets)
 
     assert aligned(few.theta) > aligned(start) + 0.5 * (aligned(exact.theta) - aligned(start)) > 0
+
+
+def train_points(where="statevector", **changes):
+    return train(where, **({"budget": 9_000, "design": Points("projected")} | changes))
+
+
+def test_points_of_a_projected_kernel_are_trained_on_shots_and_resumed_bit_for_bit(tmp_path):
+    whole = train_points(directory=tmp_path / "whole")
+    assert whole.shots == 9_000
+    assert verify(tmp_path / "whole").sound
+
+    def stop(session):
+        if session.round == 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train_points(directory=tmp_path / "cut", on_round=stop)
+    resumed = train_points(directory=tmp_path / "cut")
+    assert resumed.theta.tobytes() == whole.theta.tobytes()
+    with Ledger(tmp_path / "cut" / LEDGER_NAME) as ledger:
+        rounds = fold(ledger.entries()).rounds
+    assert len(rounds) == len(whole.history) + 1
+    step, check = rounds[0].planned, rounds[-1].planned
+    assert set(step.points % 20) < set(check.points % 20) == set(range(20))
+    assert set(np.bincount(step.points)[np.unique(step.points)]) == {3}  # each in all settings
+    with pytest.raises(LedgerError, match="kernel"):
+        train_points(directory=tmp_path / "cut", design=Points("projected-linear"))
+
+
+@pytest.mark.parametrize("name", ["projected", "projected-2", "projected-linear"])
+def test_losses_of_many_shots_are_those_of_exact_states(name):
+    made = as_trainable(make_circuit(), 2)
+    kernel = MapKernel(made, Points(name))
+    training = kernel.session(X, Y, np.arange(15, 20), 10**8, 0, size=200_000)
+    options = {"feature_map": made.circuit, "columns": None, "seed": 1}
+    backend = MapBackend(made, X, partial(as_factory("statevector"), **options), training.theta0)
+    plan = training.ask()
+    training.tell(backend.collect(backend.submit(plan, "a")))
+    targets = pair_targets(Y[:15], classes=True)
+    exact = [kernel.alignment(X[:15], theta, targets)[0] for theta in plan.theta]
+    assert training.history == [pytest.approx(-np.mean(exact), abs=0.01)]
+
+
+def test_a_cut_step_of_points_reads_those_it_can_and_ends_with_the_budget():
+    made = as_trainable(make_circuit(), 2)
+    training = MapKernel(made, Points("projected")).session(X, Y, np.arange(15, 20), 9_000, 0)
+    rng = np.random.default_rng(2)
+    while not training.done:
+        plan = training.ask()
+        part = plan.cut_to(plan.shots * (rng.random(len(plan)) < 0.7))
+        rows = np.flatnonzero(part.shots)
+        counts = OutcomeCounts(rows, rng.integers(0, 4, len(rows)), part.shots[rows])
+        training.tell(counts, part.shots, int(plan.total - part.total) // 2)
+    assert training.shots_spent == 9_000
+    assert np.isfinite(training.compare()).all()

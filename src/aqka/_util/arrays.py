@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 from aqka.errors import InputError
 
 FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 

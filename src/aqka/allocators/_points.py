@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from aqka._util.arrays import FloatArray, as_fraction
+from aqka._util.arrays import ComplexArray, FloatArray, as_fraction
 from aqka.allocators._base import Allocation, Allocator, allocate_toward
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.allocators.targets import raise_lowest, raise_to_floor
@@ -15,7 +15,7 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.states import fit_states
 from aqka.learners.ridge import best_loo_ridge
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka.maths.sensitivity import loss_variances, prediction_variances
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.state_errors import tangent_roots

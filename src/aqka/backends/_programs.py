@@ -15,7 +15,6 @@ from aqka.backends.circuits import (
     lattice_of,
     placed_like,
     point_circuit,
-    reference_angles,
     reference_circuit,
     setting_angles,
 )
@@ -74,7 +73,7 @@ POINTS = Program("points", point_circuit, _point_and_setting)
 REFERENCES = Program(
     "references",
     lambda feature_map: reference_circuit(feature_map.num_qubits),
-    lambda plan, which, rows, columns: reference_angles(plan.references[which]),
+    lambda plan, which, rows, columns: np.pi * plan.references[which, None],
     stands_like=POINTS,
     on_all_tiles=True,
 )

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._bulk.evolve import simulate
-from aqka.backends._bulk.gates import ComplexArray
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

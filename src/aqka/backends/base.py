@@ -15,15 +15,13 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-NOT_ASKED = "not asked"
-
 
 @dataclass(frozen=True)
 class JobState:
     """One job of a submission, as the service tells."""
 
     job_id: str
-    state: str = NOT_ASKED  # the service's word: QUEUED, RUNNING, DONE, CANCELLED, …
+    state: str = "not asked"  # the service's word: QUEUED, RUNNING, DONE, CANCELLED, …
     queue_position: int | None = None
     seconds: float | None = None  # on the QPU
 
@@ -31,12 +29,8 @@ class JobState:
 def job_ids_of(ticket: str) -> list[str]:
     """Return the ids of the jobs that a ticket names; none of a simulator's.
 
-    Examples
-    --------
-    >>> job_ids_of("d1abc+d2def:eJxj")
-    ['d1abc', 'd2def']
-    >>> job_ids_of("aqka-uniform-1f2e-r0")
-    []
+    >>> job_ids_of("d1abc+d2def:eJxj"), job_ids_of("aqka-uniform-1f2e-r0")
+    (['d1abc', 'd2def'], [])
     """
     names, colon, _ = ticket.rpartition(":")
     inner = names.rpartition("|")[2]  # sentinels write their number before it
@@ -111,10 +105,7 @@ class Backend(ABC):
 
     @property
     def n_qubits(self) -> int | None:
-        """Qubits that a point's state is measured on; None: it cannot measure points.
-
-        The points of a plan are those of the rows.
-        """
+        """Qubits that a row point's state is measured on; None: it cannot measure points."""
         return None
 
     @property
@@ -129,39 +120,28 @@ class Backend(ABC):
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died; None: none known.
 
-        A backend whose jobs outlive the process must look for them, or shots are paid twice. The
-        default knows of none.
+        A backend whose jobs outlive the process must look for them, or shots are paid twice.
         """
         return None
 
     def workload(self, plan: Plan) -> Workload:
-        """Return what a plan asks of the device, before it is submitted.
-
-        The default is one job with an execution for each shot.
-        """
+        """Return what a plan asks of the device; by default one job, an execution per shot."""
         return Workload(plan.total, plan.total, 1 if plan.total else 0)
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of a submission that wait in a queue, and return how all of them stand.
 
-        ``ticket`` is None where it was not stored. A job that is being run is left alone. The
-        default has none to cancel.
+        ``ticket`` is None where it was not stored. A job that is being run is left alone.
         """
         return []
 
     @property
     def is_paid(self) -> bool:
-        """Whether shots may cost money, so that a study asks before it spends.
-
-        The default takes everything for paid that cannot be run again at no cost.
-        """
+        """Whether shots may cost money, so a study asks first; by default if not replayable."""
         return not self.replayable
 
     def remarks(self, ticket: str) -> Mapping[str, Any]:
-        """Return what else the ledger should keep of a collected ticket; the default has nothing.
-
-        Plain values by name, which JSON can write.
-        """
+        """Return what else the ledger should keep of a collected ticket: names and JSON values."""
         return {}
 
     @property
@@ -169,14 +149,14 @@ class Backend(ABC):
         """QPU seconds of each ticket that :meth:`collect` has returned or failed.
 
         Jobs that failed or were cancelled count with what they used. None says that the service
-        could not tell. The default knows of no ticket.
+        could not tell.
         """
         return {}
 
     def limit_seconds(self, seconds: float | None) -> None:
         """Let no later submission run longer than this many QPU seconds; None lifts the limit.
 
-        A run calls it before it submits, with what its ceiling leaves. The default ignores it.
+        A run calls it before it submits, with what its ceiling leaves.
         """
         return
 
@@ -286,23 +266,18 @@ def check_measures_pairs(backend: Backend) -> None:
 
 def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:
     """Refuse a plan that names a point or qubit that the backend does not have."""
-    if isinstance(plan, OutcomePlan):
-        _check_qubits(plan, n_qubits)
+    if isinstance(plan, OutcomePlan) and n_qubits is None:
+        raise InputError(
+            "this backend measures pairs, not points: it has no circuit that prepares a point's "
+            "state. Use design='pairs', or a backend of a feature map, such as StatevectorBackend."
+        )
+    if isinstance(plan, OutcomePlan) and plan.n_qubits != n_qubits:
+        raise InputError(
+            f"settings of the plan must name {n_qubits} qubits, those of the feature map, "
+            f"got {plan.n_qubits}."
+        )
     sizes = {"rows": shape[0], "cols": shape[1], "points": shape[0]}
     for name in plan.ROWS:
         largest = getattr(plan, name).max(initial=-1)
         if name in sizes and largest >= sizes[name]:
             raise InputError(f"{name} of the plan must be below {sizes[name]}, got {largest}.")
-
-
-def _check_qubits(plan: OutcomePlan, n_qubits: int | None) -> None:
-    if n_qubits is None:
-        raise InputError(
-            "this backend measures pairs, not points: it has no circuit that prepares a point's "
-            "state. Use design='pairs', or a backend of a feature map, such as StatevectorBackend."
-        )
-    if plan.n_qubits != n_qubits:
-        raise InputError(
-            f"settings of the plan must name {n_qubits} qubits, those of the feature map, "
-            f"got {plan.n_qubits}."
-        )

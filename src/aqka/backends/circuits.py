@@ -88,7 +88,7 @@ def as_feature_map(
     return feature_map
 
 
-def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> "QuantumCircuit":
+def fidelity_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     """Return U(x) — barrier — U†(y), whose all-zero outcome has probability K(x, y) (Eq. 3).
 
     Its parameters are ``x[0..d-1], y[0..d-1]`` in this order, so a row of values is the data
@@ -99,8 +99,7 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     circuit.barrier(label=MIDDLE)
     circuit.compose(_with_parameters(feature_map, "y").inverse(), inplace=True)
-    if measure:
-        circuit.measure_all()
+    circuit.measure_all()
     return circuit
 
 
@@ -202,13 +201,8 @@ def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     return circuit
 
 
-def reference_angles(references: IntArray) -> FloatArray:
-    """Return the value of the circuit's parameter for each reference state, a row each."""
-    return np.pi * references[:, None].astype(np.float64)
-
-
 def reference_circuit(n_qubits: int) -> "QuantumCircuit":
-    """Return a rotation of all qubits by one angle, and their measurements.
+    """Return a rotation of all qubits by one angle, 0 or π, and their measurements.
 
     The angle is a parameter: one circuit serves both states, and no transpiler can leave the
     rotation out.

@@ -126,24 +126,21 @@ def _pair_survival(
     survival: ArrayLike, columns: ArrayLike | None, shape: tuple[int, ...]
 ) -> FloatArray:
     """Return the survival probability of each entry of a kernel."""
-    if np.shape(survival) == shape and columns is None:
-        return _as_survival(survival, "survival", shape[0], dimensions=2)
-    rows = _as_survival(survival, "survival", shape[0])
-    cols = rows if columns is None else _as_survival(columns, "columns", shape[1])
-    if len(rows) != shape[0] or len(cols) != shape[1]:
+    rows = _as_survival(survival, "survival")
+    if rows.shape == shape and columns is None:
+        return rows
+    cols = rows if columns is None else _as_survival(columns, "columns")
+    if rows.shape not in ((), shape[:1]) or cols.shape not in ((), shape[1:]):
         raise InputError(
             f"survival must have one entry per row of the {shape} kernel and columns one per "
-            f"column, got {len(rows)} and {len(cols)}."
+            f"column, got shapes {rows.shape} and {cols.shape}."
         )
-    return np.asarray(np.sqrt(np.outer(rows, cols)))
+    return np.asarray(np.sqrt(np.broadcast_to(rows[..., None] * cols, shape)))
 
 
-def _as_survival(values: ArrayLike, name: str, length: int, dimensions: int = 1) -> FloatArray:
-    """Return survival probabilities above 0 as a vector or matrix; a single one is repeated."""
+def _as_survival(values: ArrayLike, name: str) -> FloatArray:
     p = np.asarray(values, dtype=np.float64)
-    if p.ndim == 0:
-        p = np.full(length, p)
-    if p.ndim != dimensions or not np.all(np.isfinite(p)) or np.any(p <= 0):
+    if not np.all(np.isfinite(p)) or np.any(p <= 0):
         raise InputError(
             f"{name} must be finite and above 0, got {values!r}; where nothing survives there is "
             "no kernel to recover: use fewer gates or more sentinel shots."
@@ -203,7 +200,8 @@ def check_drift(hits: ArrayLike, shots: ArrayLike, *, false_alarm: float = 0.01)
     if degrees == 0:
         return Drift(0.0, 0, 1.0, False)
     statistic = float(sum(_chi_square(c, s) for c, s in columns))
-    if min(_smallest_expected(c, s) for c, s in columns) >= EXPECTED_COUNT:
+    rates = [(s.min(), c.sum() / s.sum()) for c, s in columns]
+    if min(fewest * min(q, 1 - q) for fewest, q in rates) >= EXPECTED_COUNT:
         p_value = float(chdtrc(degrees, statistic))
     else:
         p_value = _simulated_p_value(statistic, columns, false_alarm)
@@ -214,11 +212,6 @@ def _chi_square(counts: IntArray, totals: IntArray) -> FloatArray:
     """Return Pearson's statistic of rounds, along the last axis."""
     q = counts.sum(axis=-1, keepdims=True) / totals.sum()
     return np.asarray(((counts - totals * q) ** 2 / (totals * q * (1 - q))).sum(axis=-1))
-
-
-def _smallest_expected(counts: IntArray, totals: IntArray) -> float:
-    q = counts.sum() / totals.sum()
-    return float(totals.min() * min(q, 1 - q))
 
 
 def _simulated_p_value(
@@ -284,20 +277,17 @@ class TileWatch:
 
     def survival(self, n_qubits: int) -> dict[str, Depolarising]:
         """Return the survival probability of each tile; one minus it is its depolarising rate."""
-        found = {}
-        for name in self.names:
-            hits, shots = self.of_tile(name)
-            found[name] = estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
-        return found
+        counts = {name: self.of_tile(name) for name in self.names}
+        return {
+            name: estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
+            for name, (hits, shots) in counts.items()
+        }
 
-    def drifting(self, false_alarm: float) -> dict[str, Drift]:
+    def drifting(self, false_alarm: float) -> list[str]:
         """Return the tiles of the last round whose sentinels changed between rounds.
 
         ``false_alarm`` is the probability that any tile is named without a drift, in this look.
         """
         now = self.rounds[-1].names if self.rounds else ()
-        found = {
-            name: check_drift(*self.of_tile(name), false_alarm=false_alarm / len(now))
-            for name in now
-        }
-        return {name: drift for name, drift in found.items() if drift.drifted}
+        level = false_alarm / max(len(now), 1)
+        return [n for n in now if check_drift(*self.of_tile(n), false_alarm=level).drifted]

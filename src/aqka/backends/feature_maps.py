@@ -24,17 +24,9 @@ def check_map_name(name: str) -> str:
 
 
 def built_in_map(name: str, n_qubits: int, reps: int = DEFAULT_REPS) -> "QuantumCircuit":
-    """Return a built-in map; ``zz`` with two repetitions is the paper's.
+    """Return a built-in map of one qubit per feature; ``zz`` with two repetitions is the paper's.
 
-    Parameters
-    ----------
-    name
-        ``zz``: neighbours entangled; ``zz-full``: all pairs, which is Qiskit's default; ``z``:
-        none.
-    n_qubits
-        One per feature.
-    reps
-        Repetitions of its layers.
+    ``zz`` entangles neighbours, ``zz-full`` all pairs, which is Qiskit's default, and ``z`` none.
     """
     if check_map_name(name) != "z" and n_qubits < 2:
         raise InputError(
@@ -42,13 +34,13 @@ def built_in_map(name: str, n_qubits: int, reps: int = DEFAULT_REPS) -> "Quantum
             "take the map 'z', or pass a feature_map of your own."
         )
     library = require("qiskit.circuit.library", "qiskit")
-    # Pairwise is linear with its commuting gates in another order: two layers instead of n - 1.
-    entanglement = {"zz": "pairwise", "zz-full": "full"}
-    circuit: QuantumCircuit = (
-        library.z_feature_map(n_qubits, reps=reps)
-        if name == "z"
-        else library.zz_feature_map(n_qubits, reps=reps, entanglement=entanglement[name])
-    )
+    circuit: QuantumCircuit
+    if name == "z":
+        circuit = library.z_feature_map(n_qubits, reps=reps)
+    else:
+        # Pairwise is linear with its commuting gates in another order: two layers, not n - 1.
+        entanglement = {"zz": "pairwise", "zz-full": "full"}[name]
+        circuit = library.zz_feature_map(n_qubits, reps=reps, entanglement=entanglement)
     return circuit
 
 
@@ -112,7 +104,8 @@ def _first_without_inverse(
             continue
         qubits = ", ".join(str(circuit.find_bit(qubit).index) for qubit in step.qubits)
         place = f"instruction {number} (on qubit {qubits})"
-        if _is_defined_by_parts(operation, kind):
+        own = not kind.__module__.startswith("qiskit.circuit.library")
+        if own and getattr(operation, "definition", None) is not None:  # it says what it is made of
             inner = _first_without_inverse(operation.definition, sound, allowed)
             if inner is not None:
                 return inner[0], f"{inner[1]} of {inert(operation.name)!r}, {place},"
@@ -120,12 +113,6 @@ def _first_without_inverse(
             return operation.name, place
         sound.add((operation.name, kind))
     return None
-
-
-def _is_defined_by_parts(operation: Any, kind: type) -> bool:
-    """Return whether an instruction is no gate of Qiskit's own, and says what it is made of."""
-    known = kind.__module__.startswith("qiskit.circuit.library")
-    return not known and getattr(operation, "definition", None) is not None
 
 
 def _has_inverse(operation: Any) -> bool:

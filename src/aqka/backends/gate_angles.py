@@ -27,14 +27,9 @@ Terms = tuple[tuple[float, tuple[int, ...]], ...]
 class GateAngles:
     """The distinct angles of a circuit's gates, as polynomials of the features.
 
-    Attributes
-    ----------
-    terms
-        One polynomial per angle.
-    periodic
-        Whether they are angles. Where they are unknown they are the features themselves: of a
-        PennyLane function, of a lab's own protocol, and of a circuit with an angle that is no
-        polynomial.
+    Where they are unknown they are the features themselves, which are not ``periodic``: of a
+    PennyLane function, of a lab's own protocol, and of a circuit with an angle that is no
+    polynomial.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Points of many qubits, without a vector of 2^n amplitudes: by light cones."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,12 +90,9 @@ class LightConeBackend(SimulatedBackend):
                 f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
                 "Reduce the data to fewer columns first (PCA), one qubit each."
             )
-        self._cones.check_all()
-
-    @cached_property
-    def _cones(self) -> LightCones:
         rates = Rates.even(self.n_qubits, *self._noise) if any(self._noise) else None
-        return LightCones(self._feature_map, self._points, rates)
+        self._cones = LightCones(self._feature_map, self._points, rates)
+        self._cones.check_all()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,11 +1,12 @@
 """Shots by any PennyLane device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
@@ -14,7 +15,6 @@ from aqka.backends.base import check_design
 from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
-    reference_angles,
     setting_angles,
 )
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
@@ -102,16 +102,14 @@ class PennylaneBackend(SimulatedBackend):
                 f"noise must be a pennylane.NoiseModel, got {type(noise).__name__}; "
                 "build one with pennylane.NoiseModel({condition: channel})."
             )
-        self._feature_map = feature_map
-        self._device = device
-        self._noise = noise
+        self._feature_map, self._device, self._noise = feature_map, device, noise
         self._design = check_design(design)
-        self._tapes: dict[str, PointTapes] = {}
         self._make_device(seed=1)  # so that a wrong name shows now
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the recorded operations, which are recorded again."""
-        return {**self.__dict__, "_tapes": {}}
+        recorded = ("_forward", "_backward")
+        return {name: value for name, value in self.__dict__.items() if name not in recorded}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,31 +151,20 @@ class PennylaneBackend(SimulatedBackend):
 
     _draw_references = _draw_points
 
-    def _counts(self, plan: Plan, rng: Generator) -> list[tuple[IntArray, IntArray]]:
-        """Run a plan, and return batches of its rows with how often they saw each outcome."""
-        batches = self._batches(plan.shots)
-        if not batches:
-            return []
-        qml = require("pennylane", EXTRA)
+    def _counts(self, plan: Plan, rng: Generator) -> Iterator[tuple[IntArray, IntArray]]:
+        """Run a plan, and yield batches of its rows with how often they saw each outcome."""
+        qml, batches = require("pennylane", EXTRA), self._batches(plan.shots)
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
-        tapes = [
-            self._measured(self._operations(plan, batch), int(plan.shots[batch[0]]))
-            for batch in batches
-        ]
+        tapes = [self._tape(plan, batch) for batch in batches]
         # With its cache the device would give equal tapes one outcome.
         results = qml.execute(tapes, device, diff_method=None, cache=False)
-        found = []
         for batch, result in zip(batches, results, strict=True):
             frequencies = np.reshape(np.asarray(result), (len(batch), -1))
-            counts = np.rint(frequencies * plan.shots[batch][:, None]).astype(np.int64)
-            found.append((batch, counts))
-        return found
+            yield batch, np.rint(frequencies * plan.shots[batch][:, None]).astype(np.int64)
 
     def _batches(self, shots: IntArray) -> list[IntArray]:
         """Return rows in the order of their shots, cut where these change or a batch is full."""
         index = np.flatnonzero(shots)
-        if not index.size:
-            return []
         index = index[np.argsort(shots[index], kind="stable")]
         groups = np.split(index, np.flatnonzero(np.diff(shots[index])) + 1)
         size = 1
@@ -193,7 +180,7 @@ class PennylaneBackend(SimulatedBackend):
             columns = self._backward.operations_of(plan.cols[batch])
             return self._forward.operations_of(plan.rows[batch]) + columns
         if isinstance(plan, CalibrationPlan):
-            angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
+            angles = _of_batch(np.pi * plan.references[batch])
             return [qml.RX(angles, wires=wire) for wire in self._wires()]
         assert isinstance(plan, PointPlan)
         operations = list(self._forward.operations_of(plan.points[batch]))
@@ -204,10 +191,11 @@ class PennylaneBackend(SimulatedBackend):
             operations.append(qml.RY(_of_batch(angles[:, self.n_qubits + column]), wires=wire))
         return operations
 
-    def _measured(self, operations: list[Any], shots: int) -> Any:
-        """Return a tape that measures all wires after the operations, with the noise."""
-        qml = require("pennylane", EXTRA)
-        tape = qml.tape.QuantumScript(operations, [qml.probs(wires=self._wires())], shots=shots)
+    def _tape(self, plan: Plan, batch: IntArray) -> Any:
+        """Return a tape of rows of equal shots that measures all wires, with the noise."""
+        qml, shots = require("pennylane", EXTRA), int(plan.shots[batch[0]])
+        measured = [qml.probs(wires=self._wires())]
+        tape = qml.tape.QuantumScript(self._operations(plan, batch), measured, shots=shots)
         if self._noise is not None:
             (tape,), _ = qml.add_noise(tape, self._noise)
         return tape
@@ -217,22 +205,19 @@ class PennylaneBackend(SimulatedBackend):
         """Wires that the feature map acts on."""
         return len(self._wires())
 
-    @property
+    @cached_property
     def _forward(self) -> PointTapes:
         """U(x) of each point of the rows."""
-        if "forward" not in self._tapes:
-            self._tapes["forward"] = PointTapes(self._feature_map, self._rows)
-            if not self._tapes["forward"].wires:
-                raise InputError("feature_map applied no gates; it must encode the point.")
-        return self._tapes["forward"]
+        tapes = PointTapes(self._feature_map, self._rows)
+        if not tapes.wires:
+            raise InputError("feature_map applied no gates; it must encode the point.")
+        return tapes
 
-    @property
+    @cached_property
     def _backward(self) -> PointTapes:
         """U†(y) of each point of the columns."""
-        if "backward" not in self._tapes:
-            inverse = require("pennylane", EXTRA).adjoint(self._feature_map, lazy=False)
-            self._tapes["backward"] = PointTapes(inverse, self._cols)
-        return self._tapes["backward"]
+        inverse = require("pennylane", EXTRA).adjoint(self._feature_map, lazy=False)
+        return PointTapes(inverse, self._cols)
 
     @property
     def _sides(self) -> list[PointTapes]:
@@ -255,6 +240,6 @@ class PennylaneBackend(SimulatedBackend):
             ) from error
 
 
-def _of_batch(angles: FloatArray) -> Any:
+def _of_batch(angles: NDArray[Any]) -> Any:
     """Return the angles of a batch as an operation takes them: one alone is a number."""
     return angles[0] if len(angles) == 1 else angles

@@ -293,10 +293,9 @@ class TileSentinelBackend(SentinelBackend):
         look = len(self.tiles.rounds) - 1  # the first round has nothing to disagree with
         if look == 0:
             return
-        found = self.tiles.drifting(self.false_alarm / (look * (look + 1)))
-        if not found:
+        names = sorted(self.tiles.drifting(self.false_alarm / (look * (look + 1))))
+        if not names:
             return
-        names = sorted(found)
         said = f"{', '.join(names)} changed between rounds (after {look + 1} rounds)"
         if 2 * len(names) >= len(self.tiles.rounds[-1].names):
             remedy = (

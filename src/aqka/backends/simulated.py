@@ -9,8 +9,15 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_kernel, digest
-from aqka.backends._bulk.gates import ComplexArray
+from aqka._util.arrays import (
+    BoolArray,
+    ComplexArray,
+    FloatArray,
+    IntArray,
+    as_count,
+    as_kernel,
+    digest,
+)
 from aqka.backends.base import Backend, check_plan
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan

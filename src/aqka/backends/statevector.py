@@ -9,9 +9,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
-from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
 from aqka.backends.simulated import ExactBackend, draw_points

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, as_array
+from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka._util.optional import require
-from aqka.backends._bulk.adjoint import DifferentiableMap
+from aqka.backends._bulk.adjoint import DifferentiableMap, DifferentiableReductions
 from aqka.backends._qml import traced_circuit
 from aqka.backends.base import Backend, JobState, wrapped
 from aqka.backends.feature_maps import built_in_map, check_feature_map
@@ -75,6 +75,10 @@ class TrainableMap:
     def simulated(self) -> DifferentiableMap:
         """Its states and their slopes."""
         return DifferentiableMap(self.circuit, self._data, self.trainable)
+
+    def reduced(self, edges: IntArray) -> DifferentiableReductions:
+        """Return its reduced states, those of some pairs of qubits too, and their slopes."""
+        return DifferentiableReductions(self.circuit, self._data, self.trainable, edges)
 
     def bind(self, theta: FloatArray) -> Any:
         """Return the map with θ put in, as backends, estimators and studies take it."""
@@ -217,23 +221,19 @@ class MapBackend(Backend):
     made, X
         The trainable map, and the data, one row per point.
     make
-        Makes the backend of points and a feature map, as a BackendFactory does.
+        Makes the backend of rows (x, θ), in the order of the circuit's parameters.
     theta
         Any θ, to transpile the circuit before the first plan.
-    seed
-        Of a simulator.
     """
 
     def __init__(
         self,
         made: TrainableMap,
         X: FloatArray,
-        make: Callable[..., Backend],
+        make: Callable[[FloatArray], Backend],
         theta: FloatArray,
-        seed: int = 0,
     ) -> None:
-        self._made, self._X = made, X
-        self._make = partial(make, feature_map=made.circuit, columns=None, seed=seed)
+        self._made, self._X, self._make = made, X, make
         self._first = self._make(self._points(np.stack([theta, theta])))
         self.backend = self._first  # that of the round at work
         self._tag: str | None = None
@@ -242,6 +242,8 @@ class MapBackend(Backend):
     shape = wrapped("shape")
     replayable = wrapped("replayable")
     measures_pairs = wrapped("measures_pairs")
+    n_qubits = wrapped("n_qubits")
+    joint_pairs = wrapped("joint_pairs")
     is_paid = wrapped("is_paid")
     name = wrapped("name")
     calibrated_at = wrapped("calibrated_at")

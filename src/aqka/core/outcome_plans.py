@@ -52,7 +52,8 @@ class OutcomePlan(Plan):
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps."""
-        return {"qubits": self.n_qubits}, super().to_ledger()[1]
+        facts, columns = super().to_ledger()
+        return facts | {"qubits": self.n_qubits}, columns
 
     def answer_to_ledger(self, answer: OutcomeCounts) -> dict[str, IntArray]:
         """Return the columns of the outcomes, those of many qubits number after number."""

@@ -24,6 +24,9 @@ class Plan(ABC):
     shots: IntArray
     landmarks: "Landmarks | None" = None
     letters: Any = None  # the Pauli settings, where points are measured
+    theta: FloatArray | None = None
+    """Set where a feature map is trained: row s holds the values of its trainable parameters at
+    which points s N to (s + 1) N - 1 are the backend's N points."""
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
     calibrates: ClassVar[bool] = False
@@ -53,10 +56,10 @@ class Plan(ABC):
         return int(np.sum(self.shots))
 
     def equals(self, other: object) -> bool:
-        """Return whether both ask for the same shots in the same rows and order."""
+        """Return whether both ask for the same shots in the same rows and order, at the same θ."""
         return type(other) is type(self) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
-            for name in (*self.ROWS, "shots")
+            for name in (*self.ROWS, "shots", "theta")
         )
 
     def without(self, done: Self) -> Self:
@@ -90,7 +93,12 @@ class Plan(ABC):
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps; ``from_ledger`` reads them back."""
-        return {}, {name: getattr(self, name) for name in (*self.ROWS, "shots")}
+        columns = {name: getattr(self, name) for name in (*self.ROWS, "shots")}
+        if self.theta is None:
+            return {}, columns
+        # Bit for bit: what was measured is not computed again.
+        bits = np.ascontiguousarray(self.theta).view(np.int64).ravel()
+        return {"thetas": len(self.theta)}, columns | {"theta": bits}
 
     @classmethod
     @abstractmethod
@@ -139,9 +147,6 @@ class ShotPlan(Plan):
         Shots for each pair.
     landmarks
         Set by allocators whose learner reconstructs unmeasured entries.
-    theta
-        Set where a feature map is trained: row s holds the values of its trainable parameters at
-        which points s N to (s + 1) N - 1 are the backend's N points.
 
     Examples
     --------
@@ -156,12 +161,6 @@ class ShotPlan(Plan):
     landmarks: Landmarks | None = None
     theta: FloatArray | None = None
     ROWS: ClassVar[tuple[str, ...]] = ("rows", "cols")
-
-    def equals(self, other: object) -> bool:
-        """Return whether both ask for the same shots of the same pairs, at the same θ."""
-        mine, theirs = self.theta, getattr(other, "theta", None)
-        same = mine is theirs is None or np.array_equal(mine, theirs)  # type: ignore[arg-type]
-        return same and super().equals(other)
 
     def checked(self, answer: object) -> IntArray:
         """Return the hits that came back, or say what of them does not fit."""
@@ -207,9 +206,6 @@ class ShotPlan(Plan):
         if self.landmarks is not None:
             facts["keep_block"] = self.landmarks.keep_block
             columns["landmarks"] = self.landmarks.points
-        if self.theta is not None:  # bit for bit: what was measured is not computed again
-            facts["thetas"] = len(self.theta)
-            columns["theta"] = np.ascontiguousarray(self.theta).view(np.int64).ravel()
         return facts, columns
 
     @classmethod
@@ -218,8 +214,8 @@ class ShotPlan(Plan):
         landmarks = None
         if "landmarks" in columns:
             landmarks = Landmarks(columns["landmarks"], bool(facts["keep_block"]))
-        theta = _theta_from(facts, columns) if "theta" in columns else None
-        return cls(columns["rows"], columns["cols"], columns["shots"], landmarks, theta)
+        pairs = columns["rows"], columns["cols"], columns["shots"]
+        return cls(*pairs, landmarks, theta_from(facts, columns))
 
     def answer_to_ledger(self, answer: IntArray) -> dict[str, IntArray]:
         """Return the column of the hits."""
@@ -235,8 +231,10 @@ class ShotPlan(Plan):
         return self.rows[ran], self.cols[ran], self.shots[ran], answer[ran]
 
 
-def _theta_from(facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> FloatArray:
-    """Return the θ of a ledger's plan, as it was written."""
+def theta_from(facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> FloatArray | None:
+    """Return the θ of a ledger's plan, as it was written; None where it has none."""
+    if "theta" not in columns:
+        return None
     count, bits = facts["thetas"], np.ascontiguousarray(columns["theta"], dtype=np.int64)
     if not isinstance(count, int) or count < 1 or not bits.size or bits.size % count:
         raise InputError("its theta are not so many rows of numbers")

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, as_count, as_counts
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcome_plans import OutcomePlan
+from aqka.core.plans import theta_from
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 
@@ -41,6 +42,7 @@ class PointPlan(OutcomePlan):
     settings: IntArray
     shots: IntArray
     letters: IntArray
+    theta: FloatArray | None = None
     ROWS: ClassVar[tuple[str, ...]] = ("points", "settings")
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class PointPlan(OutcomePlan):
         if not isinstance(qubits, int) or qubits < 1 or len(letters) % qubits:
             raise InputError("its settings cannot be read: qubits must divide their letters")
         rows = columns["points"], columns["settings"], columns["shots"]
-        return cls(*rows, letters.reshape(-1, qubits))
+        return cls(*rows, letters.reshape(-1, qubits), theta_from(facts, columns))
 
 
 def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike) -> PointPlan:

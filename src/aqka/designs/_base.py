@@ -172,6 +172,10 @@ class Design(ABC):
         """Return the design for a feature map whose gates act on these pairs of qubits."""
         return self
 
+    def reduced_kernel(self, n_qubits: int) -> Any:
+        """Return the kernel of reduced states that it reads; None where it is the fidelity."""
+        return None
+
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot measure it, or has other points."""

@@ -6,13 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray, digest
 from aqka.backends.base import Backend
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.learners import Estimate
-from aqka.maths.product_bases import ComplexArray
 
 
 class PointEstimate(Estimate):

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.base import Backend
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
@@ -32,7 +32,7 @@ from aqka.estimates.states import (
 )
 from aqka.learners import Decided, FittedHead
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, state_fidelity
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
 

@@ -140,10 +140,18 @@ class Points(Design):
         n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
-        kernel = self.kernel
-        if kernel is None:
-            kernel = default_point_kernel(self.settings_for(n_qubits, 0, steers=False))
-        as_point_kernel(kernel).check_backend(backend)
+        self._kernel_on(n_qubits).check_backend(backend)
+
+    def _kernel_on(self, n_qubits: int) -> PointKernel:
+        settings = self.settings_for(n_qubits, 0, steers=False)
+        return (
+            default_point_kernel(settings) if self.kernel is None else as_point_kernel(self.kernel)
+        )
+
+    def reduced_kernel(self, n_qubits: int) -> Projected | None:
+        """Return the kernel of reduced states that it reads; None where it is the fidelity."""
+        kernel = self._kernel_on(n_qubits)
+        return kernel if isinstance(kernel, Projected) else None
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
         """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""

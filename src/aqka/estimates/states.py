@@ -12,14 +12,14 @@ from typing import Literal
 
 import numpy as np
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, threads_for
+from aqka._util.arrays import BoolArray, ComplexArray, FloatArray, IntArray, threads_for
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 from aqka.maths.likelihood import SeenOutcomes, confuse, maximise_likelihood, spectral_start
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_features import overlap_kernel, state_features
 
 MAX_STATE_QUBITS = 10

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.backends import LightConeBackend
 from aqka.backends.feature_maps import DEFAULT_REPS, built_in_map, check_map_name
 from aqka.backends.statevector import StatevectorBackend, phase_states
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 PROJECTED_WIDTHS = (0.25, 1.0, 4.0)  # of the median squared distance; the head chooses
 MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
 
-ComplexArray = NDArray[np.complex128]
 FeatureMap: TypeAlias = "str | QuantumCircuit | Callable[[Any], Any]"
 
 

@@ -1,8 +1,9 @@
 """Train a feature map by kernel alignment: exactly in simulation, or on shots of a backend."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction, threads_for
 from aqka._util.shown import Shown
-from aqka.backends.base import check_measures_pairs
+from aqka.backends.base import Backend
 from aqka.backends.circuits import as_data
 from aqka.backends.factory import as_factory
-from aqka.backends.statevector import fidelities
-from aqka.backends.trainable import DIGITS, MapBackend, TrainableMap, as_trainable
+from aqka.backends.trainable import DIGITS, MapBackend, as_trainable
 from aqka.core.problem import Problem, as_labels
-from aqka.designs import KernelEstimate
+from aqka.designs import Design, KernelEstimate
 from aqka.errors import InputError
-from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.fold_scores import (
     FoldScores,
     KernelHead,
@@ -27,9 +26,10 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.insight.map_kernels import MapKernel
 from aqka.insight.scan import Spending, forecast
 from aqka.learners import make_learner
-from aqka.maths.alignment import alignment_slope, pair_targets
+from aqka.maths.alignment import pair_targets
 from aqka.maths.metrics import Fold
 from aqka.runs.driver import drive
 from aqka.runs.spend import Spend
@@ -107,12 +107,13 @@ def train_map(
     y: ArrayLike,
     where: Any = "auto",
     budget: int | None = None,
-    pairs_per_step: int = 400,
+    pairs_per_step: int = MapTraining.USUAL,
     validation: float = VALIDATION,
     seed: int = 0,
     *,
     trainable: Any = None,
     theta0: ArrayLike | None = None,
+    design: str | Design = "pairs",
     **spend: Any,
 ) -> TrainedMap:
     """Train a feature map by kernel alignment.
@@ -132,8 +133,9 @@ def train_map(
     y : array of shape (points,)
         Labels of two or more classes, or real targets.
     where : "auto", "simulation" or a backend, default="auto"
-        Simulation has exact gradients and costs no shots, up to 14 qubits. A backend is named as
-        for the estimators: ``"aer"``, a Qiskit device, a :class:`~aqka.BackendFactory`.
+        Simulation has exact gradients and costs no shots: of the fidelity up to 14 qubits, of a
+        projected kernel at any width by light cones. A backend is named as for the estimators:
+        ``"aer"``, a Qiskit device, a :class:`~aqka.BackendFactory`.
     budget : int, optional
         Shots of training; needed with a backend.
     pairs_per_step : int, default=400
@@ -148,6 +150,10 @@ def train_map(
     theta0 : array, optional
         Where to start; by default at random, and with scales at the best common scale, or on a
         backend at 1.
+    design : str or Design, default="pairs"
+        Whose kernel is trained: the fidelity, measured on pairs; or that of
+        ``Points(kernel="projected")``, a Gaussian of the points' mean distance, for which a step
+        measures every point, about 30 shots each.
     **spend
         On a backend, the fields of :class:`~aqka.runs.Spend`. With ``directory`` training survives
         a crash at any instant: calling again with the same arguments goes on where it stopped.
@@ -164,34 +170,22 @@ def train_map(
     if unknown:
         raise TypeError(f"train_map() got an unexpected keyword argument {min(unknown)!r}")
     points, labels, seed = as_data(X), as_labels(y), as_count(seed, "seed", minimum=0)
+    as_count(pairs_per_step, "pairs_per_step", minimum=MapTraining.LEAST)
     if len(points) != len(labels):
         raise InputError(f"X has {len(points)} points, but y labels {len(labels)}.")
     made = as_trainable(feature_map, points.shape[1], trainable, theta0)
+    kernel = MapKernel(made, design)
     parts = split_points(labels, validation, seed)
     factory = None if where in ("auto", "simulation") else as_factory(where)
     if factory is not None:
         if budget is None:
             raise InputError("budget must be given with a backend: the shots of training.")
-        session = MapTraining(
-            *(labels, parts[1], made.first_theta(seed), budget, pairs_per_step),
-            unit=made.unit(points),
-            classes=has_classes(labels),
-            seed=seed,
+        make = partial(
+            factory, feature_map=made.circuit, columns=None, seed=seed, design=kernel.design.name
         )
-        backend = MapBackend(made, points, factory, session.theta0, seed)
-        check_measures_pairs(backend)
-        device = backend.backend
-        with device if isinstance(device, AbstractContextManager) else nullcontext():
-            drive(session, backend, Spend(**spend))
-        before, after, error = session.compare()
-        better = after - before > error
-        theta = session.trained if better else session.theta0
-        small = made.circuit.num_qubits <= MAX_QUBITS
-        return TrainedMap(
-            *(theta, made.bind(theta), session.history, session.shots_spent, not better),
-            scale_grid=scale_grid(made, points, labels, session.theta0) if small else {},
-            validation=(before, after),
-        )
+        size = pairs_per_step if kernel.design.counts_entries else None
+        session = kernel.session(points, labels, parts[1], budget, seed, size)
+        return train_on_shots(kernel, session, points, make, Spend(**spend))
     if where not in ("auto", "simulation"):
         raise InputError(
             "where must be 'auto', 'simulation', 'aer' or another backend's name, a Qiskit device "
@@ -203,13 +197,7 @@ def train_map(
             f"{given} is for training on shots; in simulation leave it out, or pass a backend as "
             "where."
         )
-    n_qubits = made.circuit.num_qubits
-    if n_qubits > MAX_QUBITS:
-        raise InputError(
-            f"feature_map has {n_qubits} qubits, and training in simulation takes at most "
-            f"{MAX_QUBITS}; call train_map with a backend as where, and a budget."
-        )
-    return train_exactly(made, points, labels, parts, seed)
+    return train_exactly(kernel, points, labels, parts, seed)
 
 
 def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -248,35 +236,60 @@ def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArra
     return fit, rest
 
 
-def _kernel(made: TrainableMap, X: FloatArray, theta: FloatArray) -> FloatArray:
-    return fidelities(made.simulated.states(X, theta))
+def train_on_shots(
+    kernel: MapKernel,
+    session: MapTraining,
+    X: FloatArray,
+    make: Callable[[FloatArray], Backend],
+    spend: Spend,
+) -> TrainedMap:
+    """Train on the backends that ``make`` makes of rows (x, θ)."""
+    backend = MapBackend(kernel.made, X, make, session.theta0)
+    kernel.design.check_backend(backend, 2 * len(X))
+    device = backend.backend
+    with device if isinstance(device, AbstractContextManager) else nullcontext():
+        drive(session, backend, spend)
+    return trained_by(kernel, session, X)
+
+
+def trained_by(kernel: MapKernel, session: MapTraining, X: FloatArray) -> TrainedMap:
+    """Return what a finished session found."""
+    before, after, error = session.compare()
+    better = after - before > error
+    theta = session.trained if better else session.theta0
+    grid = scale_grid(kernel, X, session.y, session.theta0) if kernel.simulates() else {}
+    return TrainedMap(
+        *(theta, kernel.made.bind(theta), session.history, session.shots_spent, not better),
+        *(grid, (before, after)),
+    )
 
 
 def train_exactly(
-    made: TrainableMap,
+    kernel: MapKernel,
     X: FloatArray,
     y: NDArray[Any],
     parts: tuple[IntArray, IntArray],
     seed: int,
+    show_scales: bool = True,
 ) -> TrainedMap:
-    """Train in simulation."""
-    fit = parts[0]
+    """Train in simulation; the grid of all points' scales may be left out."""
+    made, fit = kernel.made, parts[0]
     with threads_for(len(X)):
         start = made.first_theta(seed)
-        grid = scale_grid(made, X, y, start)
+        grid = scale_grid(kernel, X, y, start) if show_scales else {}
         if made.scales and made.theta0 is None:
-            inside = scale_grid(made, X, y, start, fit)
+            inside = scale_grid(kernel, X, y, start, fit)
             best = max(inside, key=lambda scale: inside[scale], default=1.0)
             start = (start * best).round(DIGITS)
-        theta, history = align(made, X[fit], y[fit], start)
-        scores = [held_out_score(_kernel(made, X, each), y, parts) for each in (start, theta)]
+        theta, history = align(kernel, X[fit], y[fit], start)
+        scores = [held_out_score(kernel(X, each), y, parts) for each in (start, theta)]
     better = scores[1] > scores[0]
     theta = theta if better else start
     return TrainedMap(theta, made.bind(theta), history, 0, not better, grid, (scores[0], scores[1]))
 
 
 def scale_grid(
-    made: TrainableMap,
+    kernel: MapKernel,
     X: FloatArray,
     y: NDArray[Any],
     theta: FloatArray,
@@ -284,21 +297,20 @@ def scale_grid(
 ) -> dict[float, float]:
     """Return the leave-one-out score of each common scale at θ, among some of the points."""
     head, some = KernelHead(y), np.arange(len(y)) if points is None else points
-    kernels = _scaled_kernels(made, X, theta)
-    return {scale: head.judge(kernel, some) for scale, kernel in kernels}
+    return {scale: head.judge(K, some) for scale, K in _scaled_kernels(kernel, X, theta)}
 
 
 def _scaled_kernels(
-    made: TrainableMap, X: FloatArray, theta: FloatArray
+    kernel: MapKernel, X: FloatArray, theta: FloatArray
 ) -> Iterator[tuple[float, FloatArray]]:
     """Give the kernel of each common scale at which every angle has a value."""
     for scale in SCALES:
         with suppress(InputError):  # such as arcsin(x) beyond 1
-            yield scale, _kernel(made, scale * X, theta)
+            yield scale, kernel(scale * X, theta)
 
 
 def align(
-    made: TrainableMap,
+    kernel: MapKernel,
     X: FloatArray,
     y: NDArray[Any],
     start: FloatArray,
@@ -311,10 +323,7 @@ def align(
     seen: dict[bytes, float] = {}
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        states = made.simulated.states(X, theta)
-        overlaps = states.conj() @ states.T
-        value, slope = alignment_slope(np.abs(overlaps) ** 2, targets)
-        gradient = made.simulated.gradient(X, theta, states, (slope * overlaps.conj()) @ states)
+        value, gradient = kernel.alignment(X, theta, targets)
         seen[theta.tobytes()] = -value
         return -value, -gradient
 
@@ -346,7 +355,7 @@ def held_out_score(kernel: FloatArray, y: NDArray[Any], parts: tuple[IntArray, I
 
 
 def nested_scores(
-    made: TrainableMap,
+    kernel: MapKernel,
     X: FloatArray,
     y: NDArray[Any],
     folds: list[Fold],
@@ -358,15 +367,16 @@ def nested_scores(
 
     With ``spending``, the last score is that of the trained map with simulated shots.
     """
-    start, once = made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
-    kernels = [kernel for _, kernel in _scaled_kernels(made, X, start)]
+    start, once = kernel.made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
+    kernels = [K for _, K in _scaled_kernels(kernel, X, start)]
 
     def trained(fold: Fold) -> FloatArray:
         theta = start
         with suppress(InputError):  # a class may have too few points in a fold: θ₀ stays
             parts = split_points(y[fold.kept], VALIDATION, seed)
-            theta = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed).theta
-        return _kernel(made, X, theta)
+            some = X[fold.kept], y[fold.kept]
+            theta = train_exactly(kernel, *some, parts, seed, show_scales=False).theta
+        return kernel(X, theta)
 
     found = {id(fold): trained(fold) for fold in once}
     scores = (

@@ -13,7 +13,6 @@ from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
-from aqka.backends.trainable import TrainableMap
 from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
@@ -37,6 +36,7 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import nested_scores
 from aqka.insight.recommendation import Evidence, Recommendation, recommend
 from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
@@ -171,7 +171,7 @@ def preflight(
     C: float = DEFAULT_C,
     seed: int = 0,
     on_step: Step | None = None,
-    trainable: TrainableMap | None = None,
+    trainable: MapKernel | None = None,
 ) -> Preflight:
     """Say whether a quantum kernel is worth any shots, from exact simulation alone.
 
@@ -206,8 +206,8 @@ def preflight(
         Seed of the folds and of the sample.
     on_step : callable, optional
         Called with a word after each of ``count_steps`` steps.
-    trainable : TrainableMap, optional
-        The map to train, for points ``X``; scored beside a common scale.
+    trainable : MapKernel, optional
+        The map to train and its kernel, for points ``X``; scored beside a common scale.
     """
     angles = as_data(X)
     plain_X = angles if columns is None else as_data(columns, "columns")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.allocators import DEFAULT_ALLOCATOR, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.feature_maps import DEFAULT_REPS
@@ -19,7 +19,6 @@ from aqka.designs import Never
 from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates
 from aqka.insight.exact_kernels import (
-    ComplexArray,
     FeatureMap,
     drawn_features,
     is_wide,

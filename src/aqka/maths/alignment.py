@@ -57,3 +57,23 @@ def alignment_slope(kernel: FloatArray, targets: FloatArray) -> tuple[float, Flo
     found = float(a @ b / (size_a * size_b))
     slope[upper] = (b / size_b - found * a / size_a) / size_a
     return found, slope + slope.T
+
+
+def kernel_of_distances(distances: FloatArray) -> FloatArray:
+    """Return exp(-D / the mean D of all pairs): a Gaussian kernel of the width the points have."""
+    return np.asarray(np.exp(-distances / _mean_of_pairs(distances)))
+
+
+def distance_slope(distances: FloatArray, targets: FloatArray) -> tuple[float, FloatArray]:
+    """Return the alignment of that kernel, and its derivative by each pair's distance."""
+    kernel, mean = kernel_of_distances(distances), _mean_of_pairs(distances)
+    found, slope = alignment_slope(kernel, targets)
+    by_entry = slope * kernel / mean
+    upper = np.triu_indices(len(kernel), 1)
+    by_mean = np.mean((by_entry * distances)[upper]) / mean
+    return found, (by_mean - by_entry) * (1 - np.eye(len(kernel)))
+
+
+def _mean_of_pairs(distances: FloatArray) -> float:
+    mean = float(distances[np.triu_indices(len(distances), 1)].mean())
+    return mean if mean > 0 else 1.0  # of points that are all alike

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka._util.arrays import BoolArray, ComplexArray, FloatArray, IntArray
+from aqka.maths.product_bases import ProductBases
 
 SMALLEST = 1e-12
 """Probabilities are raised to this: a start may forbid an outcome that was seen."""

@@ -8,12 +8,9 @@ at a time, each time one matrix product, which suits BLAS better than one qubit 
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import IntArray
+from aqka._util.arrays import ComplexArray, IntArray
 from aqka.core.settings import ROTATIONS
-
-ComplexArray = NDArray[np.complex128]
 
 GROUP = 4
 """Qubits rotated by one matrix product."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka.maths.product_bases import ComplexArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.maths.spectrum import Spectrum
 
 SATURATED_SHOTS_PER_PAIR = 16

@@ -14,9 +14,9 @@ The terms of second order matter: at K = 0 the first one vanishes.
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.maths.likelihood import confuse
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 
 HELD = 1e6
 """Information, in units of the shots, on what is no parameter."""

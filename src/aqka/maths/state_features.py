@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka.maths.product_bases import ComplexArray
+from aqka._util.arrays import ComplexArray, FloatArray
 
 BATCH_FEATURES = 2**20
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
-from aqka.backends.trainable import TrainableMap
 from aqka.insight.exact_kernels import MAX_QUBITS
+from aqka.insight.map_kernels import MapKernel
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.learners import DEFAULT_LEARNER
@@ -20,7 +20,7 @@ from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features, trainable_of
-from aqka.study.method import schedule_of
+from aqka.study.method import design_of, schedule_of
 from aqka.study.points import Encoding, encode, load_table, split_points
 from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
@@ -43,16 +43,17 @@ class StudyCheck:
     candidates: list[Candidate]  # its own settings, then those to try
     spending: Spending
     shots: str  # what is spent on what
-    trainable: TrainableMap | None = None  # where the study trains its map
+    trainable: MapKernel | None = None  # where the study trains a map that can be simulated
 
     @classmethod
     def of(cls, study: Study, base: Path, *, allow_code: bool = False) -> "StudyCheck":
         """Read what a study names, inside ``base``; nothing is simulated yet."""
         circuit = feature_map(study, base, allow_code=allow_code)
         table = load_table(study.data, base)
-        width, made = n_features(study, circuit), None
+        width, kernel = n_features(study, circuit), None
         if circuit is not None and study.feature_map.train:
             made = trainable_of(study, circuit)
+            kernel = MapKernel(made, design_of(study.method))
             if not made.scales:  # as it is before training
                 circuit = made.bind(made.first_theta(study.seed))
         points = encode(table, study.split, study.feature_map, width, study.seed)
@@ -64,7 +65,8 @@ class StudyCheck:
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
         columns = points.encoding.filled(table.X[pool])
-        return cls(study, columns, table.y[pool], candidates, spending, words, made)
+        trainable = kernel if kernel is not None and kernel.simulates() else None
+        return cls(study, columns, table.y[pool], candidates, spending, words, trainable)
 
     def run(self, on_step: Step | None = None) -> Preflight:
         """Simulate and score; see :func:`~aqka.insight.preflight.preflight`."""
@@ -77,6 +79,7 @@ class StudyCheck:
             candidates=self.candidates,
             head="svm" if method.learner == "svm" else "ridge",
             C=method.C,
+            seed=self.study.seed,
             on_step=on_step,
             trainable=self.trainable,
         )

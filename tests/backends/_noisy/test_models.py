@@ -131,5 +131,5 @@ def test_depolarising_noise_is_aers(n_qubits, level):
 
 @pytest.mark.parametrize("rate", [-0.1, 1.5, "1%", True, float("nan")])
 def test_depolarising_rates_are_checked(rate):
-    with pytest.raises(InputError, match="one_qubit must be a rate within"):
+    with pytest.raises(InputError, match="one_qubit must be a fraction from 0 to 1"):
         depolarising_noise(rate)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import hadamard
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
@@ -28,7 +28,7 @@ from aqka.designs import KernelEstimate
 from aqka.estimates.states import fit_states, outcome_probabilities
 from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka_research.benchmarks.classical import MAJORITY, controls
 from aqka_research.circuit_tasks import circuit_tasks, draw
 from aqka_research.figures.page import PageRun

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.allocators import make_allocator
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
@@ -21,7 +21,7 @@ from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.learners.ridge import best_loo_ridge
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka.maths.spectrum import Spectrum
 from aqka_research.benchmarks.classical import (
     MAJORITY,

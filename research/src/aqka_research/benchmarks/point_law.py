@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.backends.statevector import StatevectorBackend
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
@@ -17,7 +17,7 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, kernel_error
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
 from aqka_research.sweep.store import Cell, Result, stable_name

@@ -6,7 +6,7 @@ noise, the ``device``'s with Tr ρρ' of the noisy states.
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
@@ -15,7 +15,7 @@ from aqka.core.settings import choose_settings
 from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
 from aqka.estimates.state_rank import RANKS, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, fit_states
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
 from aqka_research.sweep.store import Cell, Result, stable_name

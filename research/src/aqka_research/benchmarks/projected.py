@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
@@ -17,7 +17,7 @@ from aqka.core.settings import uniform_settings
 from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners.projected_gamma import tuned_gamma
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka_research.benchmarks.classical import (
     MAJORITY,
     best_and_majority,

@@ -7,14 +7,13 @@ chosen by leaving points out.
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.statevector import phase_states
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.learners import make_learner
 from aqka.learners.projected_gamma import tuned_gamma
-from aqka.maths.product_bases import ComplexArray
 from aqka_research.benchmarks.projected import TASKS, measured, split
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table

@@ -5,27 +5,108 @@ many parameters there are: with λ_i = ∂f/∂φ_i* the last state and λ are u
 an angle a of a gate adds 2 Re⟨∂φ_i/∂a|λ_i⟩. All points are done at once, in chunks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import apply_block, chunks, run_steps, steps_of
 from aqka.backends._bulk.gates import (
     Angle,
     Columns,
-    ComplexArray,
+    FixedGate,
+    Phases,
+    Primitive,
     angle_values,
     compiled,
     primitives,
 )
 from aqka.backends._bulk.layers import Layer, MonomialLayer, PhaseTable, TurnLayer, fuse_layers
+from aqka.backends._bulk.light_cones import CHUNK_AMPLITUDES, PAULIS, LightCones
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+
+PAULI_PRODUCTS = {
+    1: PAULIS[1:],
+    2: np.array([np.kron(q, p) for p in PAULIS[1:] for q in PAULIS[1:]]),
+}
+"""X, Y, Z of one qubit; XX, XY, … ZZ of two, the first of which counts least."""
+
+
+class MapAngles:
+    """The angles of a circuit as functions of data and θ, and from their slopes to those of θ."""
+
+    def __init__(
+        self, angles: Sequence[Angle], data: Sequence[Any], trainable: Sequence[Any]
+    ) -> None:
+        self._angles, self._data, self._trainable = angles, data, trainable
+        self._functions = [compiled(angle) for angle in angles]
+
+    @cached_property
+    def slopes(self) -> list[dict[int, Callable[[Columns], Any]]]:
+        """Derivatives of each angle by the θ that it has; states alone need none."""
+        return [
+            {k: _slope(angle, p) for k, p in enumerate(self._trainable) if p in angle.parameters}
+            for angle in self._angles
+        ]
+
+    @cached_property
+    def wanted(self) -> set[int]:
+        """Numbers of the angles that have any θ."""
+        return {number for number, slopes in enumerate(self.slopes) if slopes}
+
+    def _columns(self, X: FloatArray, theta: FloatArray) -> Columns:
+        columns: dict[Any, Any] = dict(zip(self._data, np.ascontiguousarray(X.T), strict=True))
+        return columns | dict(zip(self._trainable, theta.tolist(), strict=True))
+
+    def values(self, X: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return the angles' values, one row per angle and one column per point."""
+        return angle_values(self._angles, self._functions, self._columns(X, theta), len(X))
+
+    def gradient(self, X: FloatArray, theta: FloatArray, found: FloatArray) -> FloatArray:
+        """Return the slopes by θ from those by each angle, half of them, at each point."""
+        columns, gradient = self._columns(X, theta), np.zeros(len(theta))
+        for number, by_parameter in enumerate(self.slopes):
+            for k, slope in by_parameter.items():
+                gradient[k] += 2 * np.sum(found[number] * slope(columns))
+        return gradient
+
+
+class Evolution:
+    """Layers of gates, compiled: states at the values of their angles, and the sweep back."""
+
+    def __init__(self, layers: list[Layer], n_qubits: int) -> None:
+        self._layers, self._forward = layers, steps_of(layers)
+        self._first = np.eye(2**n_qubits, 1, dtype=np.complex128)
+        self._backward: list[Sweep] | None = None
+
+    def states(self, values: FloatArray) -> ComplexArray:
+        """Return the state at each column of angles, one per row, Qiskit's qubit order."""
+        return run_steps(self._forward, self._first, values, values.shape[1])
+
+    def slopes(
+        self,
+        values: FloatArray,
+        states: ComplexArray,
+        cotangents: ComplexArray,
+        wanted: set[int],
+    ) -> FloatArray:
+        """Return Re⟨∂φ_i/∂a|λ_i⟩ of each angle a that is wanted, at each point."""
+        if self._backward is None:
+            self._backward = [_back_over(layer, wanted) for layer in reversed(self._layers)]
+        found = np.zeros_like(values)
+        for chunk in chunks(len(self._first), values.shape[1]):
+            shown, slopes = values[:, chunk], found[:, chunk]
+            psi, lam = (np.ascontiguousarray(part[chunk].T) for part in (states, cotangents))
+            for step in self._backward:
+                psi, lam = step(psi, lam, shown, slopes)
+        return found
 
 
 class DifferentiableMap:
@@ -42,53 +123,141 @@ class DifferentiableMap:
     def __init__(
         self, circuit: "QuantumCircuit", data: Sequence[Any], trainable: Sequence[Any]
     ) -> None:
-        self.n_qubits = int(circuit.num_qubits)
-        self._data, self._trainable = list(data), list(trainable)
-        self._layers, self._angles = fuse_layers(primitives(circuit), self.n_qubits)
-        self._functions = [compiled(angle) for angle in self._angles]
-        self._forward = steps_of(self._layers)
-
-    @cached_property
-    def _slopes(self) -> list[dict[int, Callable[[Columns], Any]]]:
-        """Derivatives of each angle by the θ that it has; states alone need none."""
-        return [
-            {k: _slope(angle, p) for k, p in enumerate(self._trainable) if p in angle.parameters}
-            for angle in self._angles
-        ]
-
-    @cached_property
-    def _backward(self) -> "list[Sweep]":
-        wanted = {number for number, slopes in enumerate(self._slopes) if slopes}
-        return [_back_over(layer, wanted) for layer in self._layers]
-
-    def _columns(self, X: FloatArray, theta: FloatArray) -> Columns:
-        columns: dict[Any, Any] = dict(zip(self._data, np.ascontiguousarray(X.T), strict=True))
-        return columns | dict(zip(self._trainable, theta.tolist(), strict=True))
-
-    def _values(self, X: FloatArray, theta: FloatArray) -> FloatArray:
-        return angle_values(self._angles, self._functions, self._columns(X, theta), len(X))
+        layers, angles = fuse_layers(primitives(circuit), circuit.num_qubits)
+        self._angles = MapAngles(angles, data, trainable)
+        self._whole = Evolution(layers, circuit.num_qubits)
 
     def states(self, X: FloatArray, theta: FloatArray) -> ComplexArray:
         """Return the state of every row of ``X``, one per row, Qiskit's qubit order."""
-        first = np.eye(2**self.n_qubits, 1, dtype=np.complex128)
-        return run_steps(self._forward, first, self._values(X, theta), len(X))
+        return self._whole.states(self._angles.values(X, theta))
 
     def gradient(
         self, X: FloatArray, theta: FloatArray, states: ComplexArray, cotangents: ComplexArray
     ) -> FloatArray:
         """Return Σ_i 2 Re⟨∂φ_i/∂θ|λ_i⟩ of these states and their λ, one row per point each."""
-        values = self._values(X, theta)
-        found = np.zeros_like(values)  # by angle and point
-        for chunk in chunks(2**self.n_qubits, len(X)):
-            shown, slopes = values[:, chunk], found[:, chunk]
-            psi, lam = (np.ascontiguousarray(part[chunk].T) for part in (states, cotangents))
-            for step in reversed(self._backward):
-                psi, lam = step(psi, lam, shown, slopes)
-        columns, gradient = self._columns(X, theta), np.zeros(len(theta))
-        for number, by_parameter in enumerate(self._slopes):
-            for k, slope in by_parameter.items():
-                gradient[k] += 2 * np.sum(found[number] * slope(columns))
-        return gradient
+        values = self._angles.values(X, theta)
+        found = self._whole.slopes(values, states, cotangents, self._angles.wanted)
+        return self._angles.gradient(X, theta, found)
+
+
+class DifferentiableReductions:
+    """Pauli expectations of one- and two-qubit reduced states at any data and θ, by light cones.
+
+    Cones of the same gates, as all but the outer ones of a line are, are evolved side by side. A
+    circuit of which some cone has all qubits is evolved as a whole.
+
+    Parameters
+    ----------
+    circuit, data, trainable
+        See :class:`DifferentiableMap`.
+    edges
+        Pairs of qubits with two-qubit operators, one a row.
+    """
+
+    def __init__(
+        self,
+        circuit: "QuantumCircuit",
+        data: Sequence[Any],
+        trainable: Sequence[Any],
+        edges: IntArray,
+    ) -> None:
+        cones = LightCones(circuit, np.zeros((0, circuit.num_parameters)))
+        self._angles = MapAngles(cones.angles, data, trainable)
+        supports: list[tuple[int, ...]] = [(qubit,) for qubit in range(cones.n_qubits)]
+        supports += [(int(a), int(b)) for a, b in edges]
+        ends = np.cumsum([3 ** len(support) for support in supports])
+        self.size = int(ends[-1])
+        columns = np.split(np.arange(self.size), ends[:-1])
+        parts = [[each] for each in zip(supports, columns, strict=True)]
+        for support in supports:
+            cones.check(support)
+        if any(len(cones.cone(support)[0]) == cones.n_qubits for support in supports):
+            parts = [[each for (each,) in parts]]
+        kinds: dict[Any, _AlikeCones] = {}
+        for part in parts:
+            qubits, kept = cones.cone(tuple(dict.fromkeys(q for one, _ in part for q in one)))
+            place = {qubit: k for k, qubit in enumerate(qubits)}
+            gates: list[Any] = []
+            for operation in kept:
+                here: Any = tuple(place[q] for q in operation.qubits)
+                gates.append(replace(operation.gate, qubits=here))
+            numbers = list(dict.fromkeys(g.angle for g in gates if not isinstance(g, FixedGate)))
+            places = tuple(tuple(place[q] for q in support) for support, _ in part)
+            form = (len(qubits), places, *(_form(gate, numbers) for gate in gates))
+            if form not in kinds:
+                layers, _ = fuse_layers(gates, len(qubits))
+                kinds[form] = _AlikeCones(Evolution(layers, len(qubits)), len(qubits), places)
+            kinds[form].numbers.append(numbers)
+            kinds[form].columns.append([own for _, own in part])
+        self._kinds = list(kinds.values())
+
+    def expectations(self, X: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return X, Y, Z of each qubit, then XX, XY, … ZZ of each edge, one row per point."""
+        values, found = self._angles.values(X, theta), np.empty((len(X), self.size))
+        for kind, shown, _, columns in self._batches(values):
+            states = kind.evolution.states(shown)
+            for k, place in enumerate(kind.places):
+                rho = _paired(states, place)
+                rho = rho @ rho.conj().transpose(0, 2, 1)
+                seen = np.einsum("nab,pba->np", rho, PAULI_PRODUCTS[len(place)]).real
+                for each, part in zip(columns, np.split(seen, len(columns)), strict=True):
+                    found[:, each[k]] = part
+        return found
+
+    def gradient(self, X: FloatArray, theta: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Return the slopes by θ from those by each expectation, of the same shape."""
+        values = self._angles.values(X, theta)
+        found = np.zeros_like(values)
+        for kind, shown, numbers, columns in self._batches(values):
+            states = kind.evolution.states(shown)
+            cotangents = np.zeros_like(states)  # Σ_P slope_P P|ψ⟩
+            for k, place in enumerate(kind.places):
+                weights = np.concatenate([slopes[:, each[k]] for each in columns])
+                sums = np.einsum("np,pab->nab", weights, PAULI_PRODUCTS[len(place)])
+                cotangents += _paired(sums @ _paired(states, place), place, back=True)
+            by_angle = kind.evolution.slopes(shown, states, cotangents, set(range(len(shown))))
+            for each, part in zip(numbers, np.split(by_angle, len(numbers), axis=1), strict=True):
+                found[each] += part
+        return self._angles.gradient(X, theta, found)
+
+    def _batches(self, values: FloatArray) -> Iterator[tuple[Any, ...]]:
+        """Give cones of one kind, with their angles' values side by side, as many as fit."""
+        for kind in self._kinds:
+            size = max(1, (CHUNK_AMPLITUDES >> kind.n_qubits) // max(1, values.shape[1]))
+            for start in range(0, len(kind.numbers), size):
+                numbers = kind.numbers[start : start + size]
+                shown = np.concatenate([values[each] for each in numbers], axis=1)
+                yield kind, shown, numbers, kind.columns[start : start + size]
+
+
+@dataclass(eq=False)
+class _AlikeCones:
+    """Cones of the same gates on the same places, with other angles."""
+
+    evolution: Evolution
+    n_qubits: int
+    places: tuple[tuple[int, ...], ...]  # of the reduced states that are read
+    numbers: list[list[int]] = field(default_factory=list)  # of each cone's angles
+    columns: list[list[IntArray]] = field(default_factory=list)  # of each cone's operators
+
+
+def _form(gate: Primitive, numbers: list[int]) -> tuple[Any, ...]:
+    """Return what makes a gate of one cone that of another."""
+    if isinstance(gate, FixedGate):
+        return gate.qubits, gate.matrix.tobytes()
+    weights = gate.weights.tobytes() if isinstance(gate, Phases) else None
+    return gate.qubits, numbers.index(gate.angle), weights
+
+
+def _paired(states: ComplexArray, place: tuple[int, ...], back: bool = False) -> ComplexArray:
+    """Return states as a matrix a point, the qubits at some places by all others; or back."""
+    n_qubits = states[0].size.bit_length() - 1
+    # Qubit k is axis n - k, the points are axis 0; the first place counts least.
+    axes, front = [n_qubits - k for k in reversed(place)], range(1, 1 + len(place))
+    tensor = states.reshape(-1, *(2,) * n_qubits)
+    if back:
+        return np.moveaxis(tensor, front, axes).reshape(len(states), -1)
+    return np.moveaxis(tensor, axes, front).reshape(len(states), 2 ** len(place), -1)
 
 
 def _slope(angle: Angle, parameter: Any) -> Callable[[Columns], Any]:

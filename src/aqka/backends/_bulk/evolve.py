@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka.backends._bulk.gates import ComplexArray, evaluate, primitives
+from aqka._util.arrays import ComplexArray, FloatArray
+from aqka.backends._bulk.gates import evaluate, primitives
 from aqka.backends._bulk.layers import (
     DenseLayer,
     Layer,
@@ -44,9 +44,10 @@ def run_layers(
     # per amplitude, whichever qubits it acts on.
     state = np.zeros((2**n_qubits, 1), dtype=np.complex128)
     state[0] = 1.0
-    while layers and not layers[0].varies:  # the same for every point: once is enough
-        state = _step(layers.pop(0))(state, values[:, :1])
-    return run_steps(steps_of(layers), state, values, n_points)
+    varying = next((k for k, layer in enumerate(layers) if layer.varies), len(layers))
+    for step in steps_of(layers[:varying]):  # the same for every point: once is enough
+        state = step(state, values[:, :1])
+    return run_steps(steps_of(layers[varying:]), state, values, n_points)
 
 
 def run_steps(
@@ -73,22 +74,14 @@ def steps_of(layers: list[Layer]) -> list[Step]:
     tables: list[PhaseTable] = []
     steps: list[Step] = []
     for layer in layers:
-        if isinstance(layer, MonomialLayer) and layer.varies:
+        if isinstance(layer, MonomialLayer):
             table = PhaseTable(layer)
-            known = next((other for other in tables if other.equals(table)), None)
-            if known is None:
-                tables.append(table)
-                known = table
-            steps.append(_monomial(layer, known))
+            table = next((known for known in tables if known.equals(table)), table)
+            tables.append(table)
+            steps.append(_monomial(layer, table))
         else:
-            steps.append(_step(layer))
+            steps.append(_dense(layer) if isinstance(layer, DenseLayer) else _turn(layer))
     return steps
-
-
-def _step(layer: Layer) -> Step:
-    if isinstance(layer, MonomialLayer):
-        return _monomial(layer, PhaseTable(layer))
-    return _dense(layer) if isinstance(layer, DenseLayer) else _turn(layer)
 
 
 def _monomial(layer: MonomialLayer, table: PhaseTable) -> Step:

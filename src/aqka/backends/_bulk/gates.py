@@ -8,16 +8,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-ComplexArray = NDArray[np.complex128]
 # A number, or a qiskit ParameterExpression (untyped: the SDK is imported late).
 Angle = Any
 
@@ -48,8 +46,17 @@ class FixedGate:
 
     @cached_property
     def monomial(self) -> tuple[IntArray, FloatArray] | None:
-        """The gate as (source, phase) if it only permutes and phases basis states."""
-        return monomial(self.matrix)
+        """The gate as (source, phase) if it only permutes and phases basis states.
+
+        Output r is exp(i · phase[source[r]]) times input source[r].
+        """
+        nonzero = np.abs(self.matrix) > 1e-14
+        if not (np.all(nonzero.sum(axis=0) == 1) and np.all(nonzero.sum(axis=1) == 1)):
+            return None
+        source = nonzero.argmax(axis=1)
+        phase = np.empty(len(source))
+        phase[source] = np.angle(self.matrix[np.arange(len(source)), source])
+        return source, phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +143,8 @@ class _Library:
             # left is real.
             turn = Rotation((targets[0],), theta)
             yield [*_phase(lam, targets), turn, *_phase(phi, targets)]
-        elif not varying and (matrix := self._matrix(gate)) is not None:
-            yield [FixedGate(targets, matrix)]
+        elif not varying and (fixed := self._fixed(gate, targets)) is not None:
+            yield [fixed]
         else:
             yield from self.unfold(self._definition(gate), targets)
 
@@ -153,46 +160,39 @@ class _Library:
         spread[:, on] = weights
         return Phases(targets, gate.params[0], spread.ravel())
 
-    def _matrix(self, gate: Any) -> ComplexArray | None:
-        """Return a fixed gate's matrix where that is cheaper than to unfold the gate."""
-        if not hasattr(gate, "__array__"):
+    def _fixed(self, gate: Any, targets: tuple[int, ...]) -> FixedGate | None:
+        """Return a fixed gate by its matrix where that is cheaper than to unfold it."""
+        is_unitary, size = isinstance(gate, self._unitary), len(targets)
+        if not hasattr(gate, "__array__") or (size > MATRIX_QUBITS and not is_unitary):
             return None
-        is_unitary = isinstance(gate, self._unitary)
-        if gate.num_qubits > MATRIX_QUBITS and not is_unitary:
-            return None
-        matrix = np.asarray(gate, dtype=np.complex128)
-        if gate.num_qubits > DENSE_QUBITS and not is_unitary and monomial(matrix) is None:
-            return None
-        return matrix
+        fixed = FixedGate(targets, np.asarray(gate, dtype=np.complex128))
+        small = size <= DENSE_QUBITS or is_unitary
+        return fixed if small or fixed.monomial is not None else None
 
     def _definition(self, gate: Any) -> Any:
+        """Return a gate's own circuit, or one of annotated gates, Cliffords and their like."""
+        definition = cause = None
         try:
-            if (definition := getattr(gate, "definition", None)) is not None:
-                return definition
-            if not isinstance(gate, self._circuit.ControlFlowOp) and gate.num_clbits == 0:
-                return self._synthesis(gate)
+            definition = getattr(gate, "definition", None)
+            plain = not isinstance(gate, self._circuit.ControlFlowOp) and gate.num_clbits == 0
+            if definition is None and plain:
+                definition = self._circuit.QuantumCircuit(gate.num_qubits)
+                definition.append(gate, range(gate.num_qubits))
+                # By default Qiskit would take the qubits for |0⟩ here, and simplify accordingly.
+                definition = self._qiskit.transpile(
+                    definition,
+                    basis_gates=["u", "cx"],
+                    optimization_level=0,
+                    qubits_initially_zero=False,
+                )
         except (TypeError, self._qiskit.exceptions.QiskitError) as error:
-            raise _unfoldable(gate) from error
-        raise _unfoldable(gate)
-
-    def _synthesis(self, gate: Any) -> Any:
-        """Return a circuit for a lazily described operation: annotated gates, Cliffords, ..."""
-        circuit = self._circuit.QuantumCircuit(gate.num_qubits)
-        circuit.append(gate, range(gate.num_qubits))
-        # By default Qiskit would take the qubits for |0⟩ here, and simplify accordingly.
-        return self._qiskit.transpile(
-            circuit,
-            basis_gates=["u", "cx"],
-            optimization_level=0,
-            qubits_initially_zero=False,
-        )
-
-
-def _unfoldable(gate: Any) -> InputError:
-    return InputError(
-        f"feature_map holds {gate.name!r}, which is not a unitary gate that can be unfolded; "
-        "give the gate a definition, or remove it."
-    )
+            definition, cause = None, error
+        if definition is None:
+            raise InputError(
+                f"feature_map holds {gate.name!r}, which is not a unitary gate that can be "
+                "unfolded; give the gate a definition, or remove it."
+            ) from cause
+        return definition
 
 
 def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> list[Primitive]:
@@ -204,20 +204,6 @@ def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> list[Primitive]:
     if float(angle) == 0.0:
         return []
     return [FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))]
-
-
-def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
-    """Return (source, phase) of a matrix that only permutes and phases basis states, or None.
-
-    Output r is exp(i · phase[source[r]]) times input source[r].
-    """
-    nonzero = np.abs(matrix) > 1e-14
-    if not (np.all(nonzero.sum(axis=0) == 1) and np.all(nonzero.sum(axis=1) == 1)):
-        return None
-    source = nonzero.argmax(axis=1)
-    phase = np.empty(len(source))
-    phase[source] = np.angle(matrix[np.arange(len(source)), source])
-    return source, phase
 
 
 Columns = Mapping[Any, FloatArray | float]

@@ -11,11 +11,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.gates import (
     DENSE_QUBITS,
     Angle,
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,
@@ -28,19 +27,8 @@ from aqka.backends._bulk.gates import (
 BLOCK_QUBITS = 4
 
 
-class Angles:
-    """The distinct angles of a circuit, each known by its number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Angle, int] = {}
-
-    def number(self, angle: Angle) -> int:
-        """Return the angle's number, a new one if it was not met before."""
-        return self._numbers.setdefault(angle, len(self._numbers))
-
-    def all(self) -> list[Angle]:
-        """Return the angles in the order of their numbers."""
-        return list(self._numbers)
+Angles = dict[Angle, int]
+"""The distinct angles of a circuit, each with its number."""
 
 
 class MonomialLayer:
@@ -64,7 +52,7 @@ class MonomialLayer:
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a gate if it is diagonal or a permutation."""
         if isinstance(gate, Phases):
-            number = angles.number(gate.angle)
+            number = angles.setdefault(gate.angle, len(angles))
             weight = self.weights.setdefault(number, np.zeros(2**self._n_qubits))
             # Weights are kept by input state: the state that is at z now came from source[z].
             weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
@@ -137,7 +125,7 @@ class TurnLayer:
         """Append a rotation, if its qubit is still free."""
         if not isinstance(gate, Rotation) or gate.qubits[0] in self.rotations:
             return False
-        self.rotations[gate.qubits[0]] = angles.number(gate.angle)
+        self.rotations[gate.qubits[0]] = angles.setdefault(gate.angle, len(angles))
         return True
 
 
@@ -147,7 +135,7 @@ Layer = MonomialLayer | DenseLayer | TurnLayer
 def fuse_layers(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[Angle]]:
     """Return the layers of a circuit, and the angles whose numbers they use."""
     layers: list[Layer] = []
-    angles = Angles()
+    angles: Angles = {}
     latest: dict[int, int] = {}  # for each qubit, the last layer that acts on it
     for gate in gates:
         earliest = max((latest.get(qubit, 0) for qubit in gate.qubits), default=0)
@@ -159,7 +147,7 @@ def fuse_layers(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer],
             layers.append(_new_layer(gate, n_qubits))
             layers[place].add(gate, angles)
         latest.update(dict.fromkeys(gate.qubits, place))
-    return layers, angles.all()
+    return layers, list(angles)
 
 
 def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
@@ -171,12 +159,12 @@ def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
 
 
 def embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:
-    """Return a gate's matrix, or a stack of them, on the larger set of qubits ``onto``."""
+    """Return a gate's matrix on the larger set of qubits ``onto``."""
     places = tuple(onto.index(qubit) for qubit in qubits)
     local = local_index(len(onto), places)
     others = local_index(len(onto), tuple(set(range(len(onto))) - set(places)))
     same = others[:, None] == others[None, :]
-    embedded: ComplexArray = np.where(same, matrix[..., local[:, None], local], 0.0)
+    embedded: ComplexArray = np.where(same, matrix[local[:, None], local], 0.0)
     return embedded
 
 

@@ -13,16 +13,15 @@ commute up to other diagonal ones, and it acts on the cone's qubits alone.
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import count, product
+from itertools import combinations, count
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import run_layers
 from aqka.backends._bulk.gates import (
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,
@@ -43,7 +42,7 @@ CHUNK_AMPLITUDES = 2**21
 """Amplitudes of the points that are evolved together: 32 MiB."""
 
 _CX = np.eye(4)[[0, 3, 2, 1]]  # the control is the less significant bit
-_PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 # A CX turns a Pauli operator of its control and target, I, X, Y or Z each, into one of these on the
 # target: times X where the control has X or Y.
 _THROUGH_CX = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [1, 0, 3, 2], [0, 1, 2, 3]])
@@ -62,11 +61,6 @@ class Rates:
         """Return the same rates for all qubits."""
         n = n_qubits
         return cls(np.full(n, one), np.full((n, n), two), np.full((n, 2), readout))
-
-    @property
-    def of_gates(self) -> bool:
-        """Whether any gate is noisy."""
-        return bool(np.any(self.one) or np.any(self.two))
 
     def after(self, qubits: tuple[int, ...]) -> FloatArray:
         """Return what a gate's noise leaves of each product of I, X, Y, Z on its qubits."""
@@ -88,7 +82,7 @@ class Operation:
         """The qubits it acts on."""
         return self.gate.qubits
 
-    @property
+    @cached_property
     def is_diagonal(self) -> bool:
         """Whether it only phases basis states."""
         if isinstance(self.gate, FixedGate):
@@ -123,7 +117,8 @@ def operations(
     circuit: "QuantumCircuit", rates: Rates | None = None
 ) -> tuple[list[Operation], Angles]:
     """Return the gates of a circuit with CX–phase–CX fused, and the angles they number."""
-    angles, numbers = Angles(), count()
+    angles: Angles = {}
+    numbers = count()
     found: dict[int, Operation] = {}
     on: list[list[int]] = [[] for _ in range(circuit.num_qubits)]  # gates of each qubit, in order
     for parts in unfolded(circuit):
@@ -131,7 +126,7 @@ def operations(
             if not gate.qubits:
                 continue  # a global phase
             if not isinstance(gate, FixedGate):
-                gate = replace(gate, angle=angles.number(gate.angle))
+                gate = replace(gate, angle=angles.setdefault(gate.angle, len(angles)))
             noise = None if rates is None or k < len(parts) - 1 else rates.after(gate.qubits)
             operation = Operation(gate, noise)
             if operation.is_cx and _fuse(operation, found, on):
@@ -178,38 +173,20 @@ def _fuse(closing: Operation, found: dict[int, Operation], on: list[list[int]]) 
 class LightCones:
     """The reduced states of all points under one circuit, and shots drawn from them.
 
-    Parameters
-    ----------
-    circuit
-        The feature map; column k of ``X`` is the k-th of its parameters.
-    X
-        Data, one row per point.
-    rates
-        Errors of its gates and bits; None: without.
+    Column k of ``X`` is the k-th of the circuit's parameters.
     """
 
     def __init__(
         self, circuit: "QuantumCircuit", X: FloatArray, rates: Rates | None = None
     ) -> None:
         self.n_qubits, self.n_points = int(circuit.num_qubits), len(X)
-        self._noisy = rates is not None and rates.of_gates
+        self._noisy = rates is not None and bool(np.any(rates.one) or np.any(rates.two))
         self._readout = None if rates is None else rates.readout
         self._operations, angles = operations(circuit, rates if self._noisy else None)
-        self._values = evaluate(angles.all(), list(circuit.parameters), X)
-        self._is_diagonal = [operation.is_diagonal for operation in self._operations]
+        self.angles = list(angles)
+        self._values = evaluate(self.angles, list(circuit.parameters), X)
         self._known: dict[tuple[int, ...], FloatArray] = {}
         self.largest = MAX_CONE // 2 if self._noisy else MAX_CONE
-
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Pairs of qubits that a gate acts on."""
-        pairs = {
-            (min(a, b), max(a, b))
-            for operation in self._operations
-            for a, b in product(operation.qubits, repeat=2)
-            if a != b
-        }
-        return sorted(pairs)
 
     def cone(self, targets: tuple[int, ...]) -> tuple[list[int], list[Operation]]:
         """Return the qubits that some qubits' state depends on, and the gates in order.
@@ -218,12 +195,11 @@ class LightCones:
         """
         diagonal_later = dict.fromkeys(targets, False)
         kept: list[Operation] = []
-        for k in range(len(self._operations) - 1, -1, -1):
-            operation = self._operations[k]
+        for operation in reversed(self._operations):
             reached = [q for q in operation.qubits if q in diagonal_later]
             if not reached:
                 continue
-            diagonal = self._is_diagonal[k]
+            diagonal = operation.is_diagonal
             if diagonal and all(diagonal_later[q] for q in reached):
                 if operation.noise is not None:
                     identity = FixedGate(tuple(reached), np.eye(2 ** len(reached), dtype=complex))
@@ -283,7 +259,7 @@ class LightCones:
         for start in range(0, self.n_points, step):
             some = slice(start, min(start + step, self.n_points))
             shown = values[:, some]
-            states = run_layers(list(layers), size, shown, some.stop - some.start)
+            states = run_layers(layers, size, shown, some.stop - some.start)
             found[some] = self._read(states, [place[q] for q in targets], len(qubits))
         return found
 
@@ -324,9 +300,9 @@ class LightCones:
             ).reshape(points, 2**count, -1)
             reduced = tensor @ tensor.conj().transpose(0, 2, 1)
         if count == 1:
-            return np.asarray(np.einsum("nab,pba->np", reduced, _PAULIS).real)
+            return np.asarray(np.einsum("nab,pba->np", reduced, PAULIS).real)
         both = reduced.reshape(points, 2, 2, 2, 2)  # second and first target, ket and bra
-        found = np.einsum("nsftg,pgf,qts->npq", both, _PAULIS, _PAULIS, optimize=True)
+        found = np.einsum("nsftg,pgf,qts->npq", both, PAULIS, PAULIS, optimize=True)
         return np.asarray(found.real)
 
     def check_all(self) -> None:
@@ -338,7 +314,10 @@ class LightCones:
     def _parents(self) -> dict[int, int | None]:
         """Each qubit with the one that it is drawn after, in the order of drawing."""
         near: list[list[int]] = [[] for _ in range(self.n_qubits)]
-        for a, b in [*self.edges, *line_edges(self.n_qubits).tolist()]:
+        coupled = {
+            pair for gate in self._operations for pair in combinations(sorted(gate.qubits), 2)
+        }
+        for a, b in [*sorted(coupled), *line_edges(self.n_qubits).tolist()]:
             if len(self.cone((a, b))[0]) <= self.largest:
                 near[a].append(b)
                 near[b].append(a)
@@ -397,6 +376,6 @@ def pauli_channel(left: FloatArray) -> ComplexArray:
     array([0.5, 0. , 0. , 0.5])
     """
     d = 2**left.ndim
-    products = reduce(lambda low, high: np.kron(high, low), [_PAULIS] * left.ndim)
+    products = reduce(lambda low, high: np.kron(high, low), [PAULIS] * left.ndim)
     vectors = products.transpose(0, 2, 1).reshape(d * d, d * d)
     return np.asarray(vectors.T @ (left.T.reshape(-1, 1) / d * vectors.conj()))

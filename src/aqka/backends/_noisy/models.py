@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.arrays import FloatArray, as_fraction, text_digest
 from aqka._util.optional import require
 from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
 from aqka.errors import InputError
@@ -48,10 +48,9 @@ def depolarising_noise(
         Probability that a bit is read wrongly.
     """
     noise = require("qiskit_aer.noise", "aer")
-    rates = {"one_qubit": one_qubit, "two_qubit": two_qubit, "readout": readout}
-    for name, rate in rates.items():
-        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
-            raise InputError(f"{name} must be a rate within [0, 1], got {rate!r}.")
+    as_fraction(one_qubit, "one_qubit")
+    as_fraction(two_qubit, "two_qubit")
+    as_fraction(readout, "readout")
     model: NoiseModel = noise.NoiseModel(basis_gates=[*_ONE_QUBIT, *_TWO_QUBIT])
     model.add_all_qubit_quantum_error(noise.depolarizing_error(one_qubit, 1), _ONE_QUBIT)
     model.add_all_qubit_quantum_error(noise.depolarizing_error(two_qubit, 2), _TWO_QUBIT)
@@ -182,11 +181,7 @@ class NoiseTable:
     """
 
     def __init__(self, model: "NoiseModel") -> None:
-        # The model has no public reader of single errors.
-        self._everywhere = model._default_quantum_errors
-        self._local = model._local_quantum_errors
-        self._readout_everywhere = model._default_readout_error
-        self._readout_local = model._local_readout_errors
+        self._model = model  # which has no public reader of single errors
         # By the error's own identity: one error often serves many gates and qubits.
         self._known: dict[int, FloatArray] = {}
 
@@ -194,7 +189,8 @@ class NoiseTable:
         """Return the transfer matrix of the error at an instruction, or None if it has none."""
         label = getattr(operation, "label", None)
         name = operation.name if operation.name == "measure" else label or operation.name
-        error = self._local.get(name, {}).get(qubits, self._everywhere.get(name))
+        everywhere = self._model._default_quantum_errors.get(name)
+        error = self._model._local_quantum_errors.get(name, {}).get(qubits, everywhere)
         if error is None:
             return None
         if error.num_qubits != len(qubits):
@@ -208,13 +204,14 @@ class NoiseTable:
 
     def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""
-        for qubits in self._readout_local:
+        local = self._model._local_readout_errors
+        for qubits in local:
             if len(qubits) > 1 and measured.intersection(qubits):
                 raise InputError(
                     f"noise holds a correlated readout error on qubits {qubits}, which Aer "
                     "ignores when qubits are measured one by one; give one per qubit."
                 )
-        error = self._readout_local.get((qubit,), self._readout_everywhere)
+        error = local.get((qubit,), self._model._default_readout_error)
         if error is None:
             return zero_outcome(1.0, 0.0)
         chances = np.asarray(error.probabilities)

@@ -7,15 +7,15 @@ and Tr(Mρ) is a dot product.
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka._util.optional import require
-from aqka.backends._bulk.gates import ComplexArray, is_varying
+from aqka.backends._bulk.gates import is_varying
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Block:
     """Neighbouring steps on the same few qubits, applied to the states as one matrix."""
 
     qubits: tuple[int, ...]
-    steps: list[PauliStep] = field(default_factory=list)
+    steps: list[PauliStep]
 
     def matrix(self, angles: FloatArray) -> FloatArray:
         """Multiply the steps out: (4^k, 4^k), or one such matrix per point."""
@@ -81,15 +81,13 @@ class Block:
         # Runs on a single qubit are multiplied as 4x4 matrices before they meet the block's.
         runs: dict[int, FloatArray] = {}
         for step in self.steps:
+            matrix, before = step.matrix(angles), [q for q in step.qubits if q in runs]
             if len(step.qubits) == 1:
-                (qubit,) = step.qubits
-                matrix = step.matrix(angles)
-                runs[qubit] = matrix @ runs[qubit] if qubit in runs else matrix
+                runs[step.qubits[0]] = matrix @ runs[before[0]] if before else matrix
                 continue
-            for qubit in step.qubits:
-                if qubit in runs:
-                    total = _on_some((qubit,), runs.pop(qubit), self.qubits, total)
-            total = _on_some(step.qubits, step.matrix(angles), self.qubits, total)
+            for qubit in before:
+                total = _on_some((qubit,), runs.pop(qubit), self.qubits, total)
+            total = _on_some(step.qubits, matrix, self.qubits, total)
         for qubit, run in runs.items():
             total = _on_some((qubit,), run, self.qubits, total)
         return total
@@ -195,17 +193,12 @@ class GateMatrices:
         if any(is_varying(parameter) for parameter in operation.params):
             columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
             return _by_angles(self._coefficients(operation), columns)
-        return constant_step(self.constant(instruction))
-
-    def constant(self, instruction: "CircuitInstruction") -> FloatArray:
-        """Return the matrix of an instruction without varying angles."""
-        operation = instruction.operation
         if not instruction.is_standard_gate() and operation.name not in ("pauli", "reset"):
-            return transfer_matrix(self._superop(operation).data)
+            return constant_step(transfer_matrix(self._superop(operation).data))
         key = (operation.name, *operation.params)
         if key not in self._constants:
             self._constants[key] = transfer_matrix(self._superop(operation).data)
-        return self._constants[key]
+        return constant_step(self._constants[key])
 
     def _coefficients(self, operation: "Instruction") -> FloatArray:
         """Return a gate's transfer matrix as coefficients of its angles' harmonics.
@@ -237,17 +230,13 @@ class GateMatrices:
         return transfer_matrix(self._superop(bound).data)
 
 
-def _harmonics(angles: FloatArray) -> FloatArray:
-    half = angles / 2
-    parts = [np.ones_like(half), np.cos(half), np.sin(half), np.cos(angles), np.sin(angles)]
-    return np.stack(parts, axis=-1)
-
-
 def _harmonic_table(angles: FloatArray) -> FloatArray:
     """Return all products of one harmonic per angle, one row per row of angles."""
     table: FloatArray = np.ones((len(angles), 1))
-    for k in range(angles.shape[1]):
-        longer: FloatArray = table[:, :, None] * _harmonics(angles[:, k])[:, None, :]
+    for angle in angles.T:
+        half = angle / 2
+        parts = [np.ones_like(half), np.cos(half), np.sin(half), np.cos(angle), np.sin(angle)]
+        longer: FloatArray = table[:, :, None] * np.stack(parts, axis=-1)[:, None, :]
         table = longer.reshape(len(angles), -1)
     return table
 

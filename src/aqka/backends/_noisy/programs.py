@@ -1,6 +1,6 @@
 """Transpiled circuits under noise, compiled into steps on Pauli vectors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +34,6 @@ _CHUNK_BYTES = 2**23
 PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
 
 
-def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
-    """Return the points in parts that are evolved together."""
-    size = max(1, _CHUNK_BYTES // (8 * 4**n_qubits))
-    return [points[k : k + size] for k in range(0, len(points), size)] or [points]
-
-
 class Compiler:
     """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
@@ -67,8 +61,10 @@ class Compiler:
         instructions: list[PlacedInstruction],
         parameters: list["Parameter"],
         start: FloatArray,
-    ) -> Callable[..., FloatArray]:
-        """Return what sends the start through some of the instructions, for all points at once.
+        *,
+        adjoint: bool = False,
+    ) -> Callable[[FloatArray], Iterator[FloatArray]]:
+        """Return what sends the start through instructions, part by part of all points.
 
         With ``adjoint`` it goes backwards with the adjoint channels.
         """
@@ -87,10 +83,12 @@ class Compiler:
                 # Matrices lead with the gate's last qubit.
                 steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
         blocks, angles = gather_blocks(steps), list(expressions)
+        size = max(1, _CHUNK_BYTES // (8 * start.size))
 
-        def run(points: FloatArray, *, adjoint: bool) -> FloatArray:
-            values = evaluate(angles, parameters, points).T
-            return evolve_paulis(start, blocks, values, adjoint=adjoint)
+        def run(points: FloatArray) -> Iterator[FloatArray]:
+            for k in range(0, max(len(points), 1), size):
+                values = evaluate(angles, parameters, points[k : k + size]).T
+                yield evolve_paulis(start, blocks, values, adjoint=adjoint)
 
         return run
 
@@ -99,23 +97,6 @@ def _gate_then_error(gate: StepMatrix | None, error: FloatArray) -> StepMatrix:
     if gate is None:
         return constant_step(error)
     return lambda angles: error @ gate(angles)
-
-
-def _halves(
-    placed: list[PlacedInstruction],
-) -> tuple[list[PlacedInstruction], list[PlacedInstruction]]:
-    """Return the instructions before the middle barrier and those behind it."""
-    middle = [
-        k
-        for k, (_, instruction) in enumerate(placed)
-        if instruction.operation.name == "barrier" and instruction.operation.label == MIDDLE
-    ]
-    if len(middle) != 1:
-        raise InputError(
-            f"feature_map must come out of transpiling with one middle barrier, got "
-            f"{len(middle)}; choose another optimization_level."
-        )
-    return placed[: middle[0]], placed[middle[0] + 1 :]
 
 
 class FidelityProgram:
@@ -128,16 +109,28 @@ class FidelityProgram:
         self, circuit: "QuantumCircuit", noise: Any, parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, noise)
-        self.n_used = len(compiler.qubits)
-        first, second = _halves(compiler.instructions)
-        start, half = tensor_product([ZERO_STATE] * self.n_used), len(parameters) // 2
+        placed, half = compiler.instructions, len(parameters) // 2
+        names = [(step.operation.name, step.operation.label) for _, step in placed]
+        count = names.count(("barrier", MIDDLE))
+        if count != 1:
+            raise InputError(
+                f"feature_map must come out of transpiling with one middle barrier, got {count}; "
+                "choose another optimization_level."
+            )
+        middle = names.index(("barrier", MIDDLE))
+        first, second = placed[:middle], placed[middle + 1 :]
+        start = tensor_product([ZERO_STATE] * len(compiler.qubits))
         self._forward = compiler.compile(first, parameters[:half], start)
-        measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
+        measured = {
+            q for qubits, step in second if step.operation.name == "measure" for q in qubits
+        }
         zero = [  # reading 0 from every measured qubit
             compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
             for q in compiler.qubits
         ]
-        self._backward = compiler.compile(second, parameters[half:], tensor_product(zero))
+        self._backward = compiler.compile(
+            second, parameters[half:], tensor_product(zero), adjoint=True
+        )
 
     def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Return Tr(M(y) ρ(x)) of all points.
@@ -145,13 +138,8 @@ class FidelityProgram:
         ρ(x) is the noisy U(x) applied to the zero state, M(y) the zero outcome pulled back through
         U†(y).
         """
-        states = np.concatenate(
-            [self._forward(part, adjoint=False) for part in split_rows(rows, self.n_used)]
-        )
-        blocks = [
-            states @ self._backward(part, adjoint=True).T
-            for part in split_rows(columns, self.n_used)
-        ]
+        states = np.concatenate(list(self._forward(rows)))
+        blocks = [states @ part.T for part in self._backward(columns)]
         return np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
 
 
@@ -166,8 +154,8 @@ class OutcomeProgram:
         self, circuit: "QuantumCircuit", noise: Any, parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, noise)
-        self.n_used = len(compiler.qubits)
-        start = tensor_product([ZERO_STATE] * self.n_used)
+        self._n_used = len(compiler.qubits)
+        start = tensor_product([ZERO_STATE] * self._n_used)
         self._program = compiler.compile(compiler.instructions, parameters, start)
         # Physical qubit of each classical bit: routing may have moved them.
         bits = {
@@ -187,15 +175,12 @@ class OutcomeProgram:
 
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Return the probabilities of all outcomes, one row for each row of values."""
-        return np.concatenate(
-            [self._probabilities(part) for part in split_rows(values, self.n_used)]
-        )
+        return np.concatenate([self._read(vectors) for vectors in self._program(values)])
 
-    def _probabilities(self, values: FloatArray) -> FloatArray:
-        vectors = self._program(values, adjoint=False)
-        tensor = vectors.reshape(len(values), *[4] * self.n_used)
+    def _read(self, vectors: FloatArray) -> FloatArray:
+        tensor = vectors.reshape(-1, *[4] * self._n_used)
         for axis, effect in enumerate(self._effects, start=1):
             tensor = np.moveaxis(np.tensordot(tensor, effect, axes=([axis], [1])), -1, axis)
-        rest = [k for k in range(self.n_used) if k not in self._axes]
+        rest = [k for k in range(self._n_used) if k not in self._axes]
         tensor = tensor.transpose(0, *(1 + k for k in self._axes), *(1 + k for k in rest))
-        return np.maximum(tensor.reshape(len(values), -1), 0.0)
+        return np.maximum(tensor.reshape(len(vectors), -1), 0.0)

@@ -1,0 +1,116 @@
+"""The kernel of a trainable map: exactly, with its gradient, and the session that measures it."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends.circuits import lattice_of
+from aqka.backends.statevector import fidelities
+from aqka.backends.trainable import TrainableMap
+from aqka.designs import Design, Pairs, as_design
+from aqka.errors import InputError
+from aqka.estimates.projected import linear_projected_kernel, squared_distances
+from aqka.estimates.reduced_states import Operators, ReducedStates, given_states
+from aqka.insight.exact_kernels import MAX_QUBITS
+from aqka.insight.fold_scores import has_classes
+from aqka.maths.alignment import alignment_slope, distance_slope, kernel_of_distances
+from aqka.sessions.map_training import MapTraining, PointTraining
+
+
+class MapKernel:
+    """The kernel of a trainable map that a design reads: the fidelity, or a projected one.
+
+    Parameters
+    ----------
+    made
+        The map.
+    design
+        As :func:`train_map` takes it. Where it reads the fidelity, pairs are measured.
+    """
+
+    def __init__(self, made: TrainableMap, design: "str | Design" = "pairs") -> None:
+        self.made, self.n_qubits = made, int(made.circuit.num_qubits)
+        wanted = (as_design(design) or Pairs()).on(lattice_of(made.circuit), self.n_qubits)
+        self._projected = wanted.reduced_kernel(self.n_qubits)
+        if self._projected is not None and self._projected.operators(self.n_qubits).larger:
+            raise InputError("kernel of design must have locality 1 or 2 to be trained.")
+        self.design: Any = Pairs() if self._projected is None else wanted
+
+    @cached_property
+    def _reduced(self) -> tuple[Any, Operators] | None:
+        """The map's reduced states and what they are; None where the kernel is the fidelity."""
+        if self._projected is not None:
+            operators = self._projected.operators(self.n_qubits)
+            return self.made.reduced(operators.edges), operators
+        if self.n_qubits > MAX_QUBITS:
+            raise InputError(
+                f"feature_map has {self.n_qubits} qubits, and training in simulation takes at most "
+                f"{MAX_QUBITS}; call train_map with a backend as where and a budget, or train a "
+                "projected kernel: design=Points('projected')."
+            )
+        return None
+
+    def simulates(self) -> bool:
+        """Return whether it can be trained in simulation."""
+        try:
+            self._reduced  # noqa: B018
+        except InputError:
+            return False
+        return True
+
+    def __call__(self, X: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return the exact kernel of some points at θ."""
+        if self._reduced is None:
+            return fidelities(self.made.simulated.states(X, theta))
+        states = self._states(X, theta)
+        if self._projected.form == "linear":
+            return linear_projected_kernel(states) / states.n_states
+        return kernel_of_distances(squared_distances(states))
+
+    def _states(self, X: FloatArray, theta: FloatArray) -> ReducedStates:
+        assert self._reduced is not None
+        reduced, operators = self._reduced
+        return given_states(reduced.expectations(X, theta), operators)
+
+    def alignment(
+        self, X: FloatArray, theta: FloatArray, targets: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return the alignment with some targets at θ, and its gradient."""
+        if self._reduced is None:
+            states = self.made.simulated.states(X, theta)
+            overlaps = states.conj() @ states.T
+            value, slope = alignment_slope(np.abs(overlaps) ** 2, targets)
+            cotangents = (slope * overlaps.conj()) @ states
+            return value, self.made.simulated.gradient(X, theta, states, cotangents)
+        found = self._states(X, theta)
+        a, w = found.expectations, found.weights
+        if self._projected.form == "linear":
+            value, slope = alignment_slope(linear_projected_kernel(found), targets)
+            slopes = w * (slope @ a)
+        else:  # D_ij = Σ w (a_i - a_j)²
+            value, slope = distance_slope(squared_distances(found), targets)
+            slopes = 2 * w * (slope.sum(axis=1)[:, None] * a - slope @ a)
+        return value, self._reduced[0].gradient(X, theta, slopes)
+
+    def session(
+        self,
+        X: FloatArray,
+        y: NDArray[Any],
+        held: IntArray,
+        budget: int,
+        seed: int,
+        size: int | None = None,
+    ) -> MapTraining:
+        """Return the session that trains it on shots; ``size`` is that of a step."""
+        given = (y, held, self.made.first_theta(seed), budget, size)
+        options: dict[str, Any] = {
+            "unit": self.made.unit(X),
+            "classes": has_classes(y),
+            "seed": seed,
+        }
+        if self._projected is None:
+            return MapTraining(*given, **options)
+        return PointTraining(*given, design=self.design, n_qubits=self.n_qubits, **options)
