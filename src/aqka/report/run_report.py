@@ -252,7 +252,7 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         values = falling_eigenvalues(session.estimate().kernel)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    assess = make_assess(problem, labels, learner, diagnostics)
+    assess = make_assess(run.study, run.points, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return {
         "measured": measured_pairs(table, values, sensitivity),

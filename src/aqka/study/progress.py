@@ -6,23 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
 from aqka.core.plans import Landmarks, UnitTable
-from aqka.core.problem import Problem
 from aqka.designs import Design, PairEstimate, as_design
 from aqka.errors import InputError, JobError, TransientError
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
-from aqka.learners import Learner
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
 from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
+from aqka.study.points import Points
 from aqka.study.quoting import stored_quote
+from aqka.study.schema import Study
 from aqka.study.store import RunStore
 
 UNKNOWN = "not known, the service could not be asked"
@@ -74,9 +73,7 @@ class ProgressReader:
         self._store = store
         self._assess: Assess | None = None
         if store.has_study and len(store.points.train) <= MAX_ASSESSED_POINTS:
-            about = store.study, store.points
-            known = problem_of(*about), class_labels_of(*about), learner_of(store.study)
-            self._assess = make_assess(*known)
+            self._assess = make_assess(store.study, store.points)
 
     def look(self) -> Progress:
         """Return where the run stands."""
@@ -197,10 +194,10 @@ class RoundSummary:
     ended_at: float  # since 1970, UTC
 
 
-def make_assess(
-    problem: Problem, labels: NDArray[Any] | None, learner: Learner, last: Diagnostics | None = None
-) -> Assess:
+def make_assess(study: Study, points: Points, last: Diagnostics | None = None) -> Assess:
     """Return what works out Gini and, for few points of classes, accuracy; ``last`` is known."""
+    problem, learner = problem_of(study, points), learner_of(study)
+    labels = class_labels_of(study, points)
 
     def assess(table: Any, landmarks: Landmarks | None) -> tuple[float, float | None]:
         # Counts only grow: with as many shots as the last table it is the last one.

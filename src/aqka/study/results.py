@@ -23,7 +23,7 @@ from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import Prepared
-from aqka.study.method import Mitigation, class_labels_of, learner_of, target_interval
+from aqka.study.method import Mitigation, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.rivals import models_beside
@@ -58,7 +58,7 @@ def results_of(
         found = diagnose_sensitivity(table, problem, sensitivity)
         facts["diagnostics"] = asdict(found) | {"advice": found.advice}
         if table.n_points <= MAX_ASSESSED_POINTS:
-            assess = make_assess(problem, class_labels_of(study, points), learner_of(study), found)
+            assess = make_assess(study, points, found)
     rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
     beside = None
     with suppress(Exception):  # a run never fails for them; its report tries again and says why

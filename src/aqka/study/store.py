@@ -143,7 +143,14 @@ class RunStore:
             history = begun_history(path)
             try:
                 if history is not None:
-                    self._check_files(history)
+                    check_seal(self.directory, history)
+                    named = self.results.get("run_id", history.run_id)
+                    if named != history.run_id:
+                        raise LedgerError(
+                            f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the "
+                            f"results beside it to {inert(named)}; restore the directory from a "
+                            "copy."
+                        )
                 return history
             except (InputError, LedgerError):
                 # Another process may have gone on since the ledger was read.
@@ -199,17 +206,6 @@ class RunStore:
         if section.name != "ibm" or section.device is not None or not isinstance(name, str):
             return section
         return section.model_copy(update={"device": name})
-
-    def _check_files(self, history: History) -> None:
-        """Refuse files that are not those of the ledger beside them."""
-        check_seal(self.directory, history)
-        named = self.results.get("run_id", history.run_id)
-        if named != history.run_id:
-            raise LedgerError(
-                f"{inert(self.directory / LEDGER_NAME, 300)} belongs to run "
-                f"{inert(history.run_id)}, the results beside it to {inert(named)}; restore the "
-                "directory from a copy."
-            )
 
 
 def write_results(directory: Path, results: bytes) -> None:
