@@ -9,15 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka._util.files import (
-    AlreadyHeldError,
-    any_locked,
-    as_json,
-    explained,
-    hold_lock,
-    inside,
-    write_atomically,
-)
+from aqka._util import files
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 from aqka.insight.map_training import train_map
@@ -95,13 +87,13 @@ def output_directory(study: Study, path: Path, chosen: Path | None) -> Path:
     """Return where the run goes: where the user says, else inside the study's directory."""
     if chosen is not None:
         return chosen
-    return inside(path.parent, study.output or f"runs/{path.stem}", "output")
+    return files.inside(path.parent, study.output or f"runs/{path.stem}", "output")
 
 
 def check_unused(directory: Path) -> None:
     """Refuse a directory that already holds something."""
     where = inert(directory, 300)
-    with explained(f"output {where} cannot be used", "; name another"):
+    with files.explained(f"output {where} cannot be used", "; name another"):
         if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
             return
     if (directory / STUDY_NAME).exists():
@@ -116,17 +108,17 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
     """Make the run's directory, complete or not at all."""
     check_unused(directory)
     words = f"output {inert(directory, 300)} cannot be written"
-    with explained(words, "; name another with --output"):
+    with files.explained(words, "; name another with --output"):
         directory.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
         try:
             draft.chmod(0o755)
-            write_atomically(draft / STUDY_NAME, prepared.text.encode())
-            write_atomically(draft / DATA_NAME, prepared.points.as_npz())
-            write_atomically(draft / RESULTS_NAME, as_json(results))
+            files.write_atomically(draft / STUDY_NAME, prepared.text.encode())
+            files.write_atomically(draft / DATA_NAME, prepared.points.as_npz())
+            files.write_atomically(draft / RESULTS_NAME, files.as_json(results))
             if prepared.circuit is not None and not prepared.study.feature_map.is_built_in:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
-                write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
+                files.write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Without an entry yet, so that a run that loses its ledger does not look unbegun.
             make_head(draft / LEDGER_NAME)
             os.replace(draft, directory)
@@ -164,9 +156,9 @@ def hold_run(directory: Path) -> Iterator[None]:
     where = inert(directory, 300)
     with ExitStack() as held:
         try:
-            with explained(f"cannot write in {where}"):
-                held.enter_context(hold_lock(directory / LOCK_NAME))
-        except AlreadyHeldError:
+            with files.explained(f"cannot write in {where}"):
+                held.enter_context(files.hold_lock(directory / LOCK_NAME))
+        except files.AlreadyHeldError:
             raise LedgerError(
                 f"another process is at work on {where}; look with 'aqka watch'."
             ) from None
@@ -176,4 +168,4 @@ def hold_run(directory: Path) -> Iterator[None]:
 def is_held(directory: Path) -> bool | None:
     """Return whether a process works on the run, without touching its lock; None: unknown."""
     names = (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
-    return any_locked(directory / name for name in names)
+    return files.any_locked(directory / name for name in names)

@@ -190,7 +190,7 @@ class Mitigation:
     """What the sentinels of a run say, and what was done about it."""
 
     shots: int  # of sentinels, in all
-    survival: float  # probability that the state is kept, as of diagonal.Depolarising
+    survival: float  # probability that the state is kept, as in Depolarising
     standard_error: float
     drift: float  # p-value of the test that all rounds saw the same noise
     applied: bool  # whether the noise was taken out of the kernel and of the predictions
