@@ -82,7 +82,7 @@ def resume(
     store = RunStore(run)
     store.prepared(allow_code=allow_code)  # refuses what cannot be resumed
     if not store.complete:
-        options: Any = {"ceiling": ceiling, "allow_code": allow_code}
+        given: Any = {"ceiling": ceiling, "allow_code": allow_code}
         _spend(lambda watcher: carry_out.resume(store, watcher, **given), run, as_json, yes)
         return
     if lacks_report(store) and not is_held(run):  # a kill may have come before it
