@@ -195,15 +195,9 @@ def load_table(section: "DataSection", base: Path) -> DataTable:
     """Return the table of a study; a file must lie inside ``base``."""
     source, real = section.source, section.task == "regression"
     if Path(source).suffix.lower() in FORMATS:
-        path = inside(base, source, "data.source")
-        return read_table(
-            path,
-            section.target,
-            section.features,
-            id_column=section.id,
-            real=real,
-            gaps=section.missing == "median",
-        )
+        path, gaps = inside(base, source, "data.source"), section.missing == "median"
+        chosen = section.target, section.features
+        return read_table(path, *chosen, id_column=section.id, real=real, gaps=gaps)
     if source not in BUILT_IN:
         raise InputError(
             f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "

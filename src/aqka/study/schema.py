@@ -8,16 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from aqka._util.files import read_text
 from aqka._util.text import inert
@@ -60,7 +52,7 @@ class Section(BaseModel):
 
     # Values must have their type: "4" is not taken for 4. A message never repeats a value,
     # which may be a secret in the wrong place.
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False
     )
 
@@ -115,7 +107,7 @@ class FeatureMapSection(Section):
         """Whether it is a built-in map as it is, which needs no file."""
         return self.map in BUILT_IN_MAPS and not self.train
 
-    @field_validator("map")
+    @pydantic.field_validator("map")
     @classmethod
     def _known_map(cls, value: str) -> str:
         if value.endswith((".qpy", ".qasm")) or ":" in value:
@@ -203,7 +195,7 @@ class BudgetSection(Section):
     ceiling: str | int | None = None
     rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
 
-    @field_validator("total", "train", "ceiling", mode="before")
+    @pydantic.field_validator("total", "train", "ceiling", mode="before")
     @classmethod
     def _readable(cls, value: Any) -> Any:
         if not isinstance(value, str | int) or isinstance(value, bool):
@@ -329,7 +321,7 @@ def parse_study(text: str, name: str = "study") -> Study:
     refuse_secrets(text, content, name)
     try:
         return Study.model_validate(content)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise InputError(explain(error, Study, text, name)) from None
 
 
