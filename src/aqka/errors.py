@@ -1,4 +1,4 @@
-"""The errors of the package, by who can mend them."""
+"""The errors and warnings of the package, by what can be done about them."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from aqka._util.files import AlreadyHeldError, hold_lock, open_atomically, write_atomically
+from aqka._util.files import open_atomically, write_atomically
 
 
 def test_what_is_written_takes_the_place_of_the_old_content(tmp_path):
@@ -24,19 +24,3 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path):
         stream.write(b"half of the new content" * (1 // 0))
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_a_lock_is_held_by_one_at_a_time(tmp_path):
-    path = tmp_path / "lock"
-    with hold_lock(path), pytest.raises(AlreadyHeldError), hold_lock(path):
-        pass
-    with hold_lock(path):
-        pass
-
-
-def test_a_lock_is_let_go_when_the_block_fails(tmp_path):
-    path = tmp_path / "lock"
-    with pytest.raises(ZeroDivisionError), hold_lock(path):
-        _ = 1 / 0
-    with hold_lock(path):
-        pass

@@ -1,16 +1,17 @@
 import os
 
 import pytest
+from filelock import FileLock
 
 from aqka._util import files
-from aqka._util.files import any_locked, hold_lock
+from aqka._util.files import any_locked
 
 
 @pytest.mark.skipif(not files.LOCK_LIST.exists(), reason="this kernel does not list its locks")
 def test_a_lock_is_seen_while_it_is_held(tmp_path):
     paths = [tmp_path / "none.lock", tmp_path / "a.lock"]
     assert any_locked(paths) is False
-    with hold_lock(tmp_path / "a.lock"):
+    with FileLock(tmp_path / "a.lock"):
         assert any_locked(paths) is True
     assert any_locked(paths) is False
 

@@ -3,9 +3,9 @@ import qiskit_ibm_runtime
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
 
-from aqka.backends import RuntimeBackend, job_service
+from aqka.backends import RuntimeBackend
 from aqka.backends._jobs import ibm
-from aqka.backends.job_service import Pace
+from aqka.backends.job_service import ExecutionMode, Pace
 from aqka.core import ShotPlan
 from tests.fake_runtime import FakeRuntime
 
@@ -33,17 +33,16 @@ OPEN_PLAN = RequestsApiError(
 )
 
 
+def opened(service):
+    mode = ExecutionMode()
+    mode.open(service, ("session", "batch"))
+    return mode.name, mode.handle
+
+
 def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
-    modes = ("session", "batch")
-    assert job_service.open_best(ibm_service(monkeypatch), modes) == ("session", "session")
-    assert job_service.open_best(ibm_service(monkeypatch, OPEN_PLAN), modes) == (
-        "batch",
-        "batch",
-    )
-    assert job_service.open_best(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == (
-        "job",
-        None,
-    )
+    assert opened(ibm_service(monkeypatch)) == ("session", "session")
+    assert opened(ibm_service(monkeypatch, OPEN_PLAN)) == ("batch", "batch")
+    assert opened(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN)) == ("job", None)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
 )
 def test_other_errors_of_ibm_do_not_fall_back(monkeypatch, error):
     with pytest.raises(type(error)):
-        job_service.open_best(ibm_service(monkeypatch, error), ("session", "batch"))
+        opened(ibm_service(monkeypatch, error))
 
 
 class Clock:

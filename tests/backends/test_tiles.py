@@ -69,7 +69,7 @@ def test_bad_numbers(tiles, message):
 @pytest.mark.parametrize("name", ["worst", "mean"])
 @pytest.mark.parametrize("share", [-0.1, 1.5, "half", True])
 def test_bad_shares(name, share):
-    with pytest.raises(InputError, match=f"{name} must be a share"):
+    with pytest.raises(InputError, match=f"{name} must be a fraction"):
         TileRule(**{name: share})
 
 

@@ -62,7 +62,7 @@ def test_counts_beyond_32_bits_are_exact():
         (([0], [1], [5]), [1.5], "whole numbers"),
         (([0], [1], [5]), [np.nan], "whole numbers"),
         (([0], [1], [5]), ["x"], "whole numbers"),
-        (([0], [3], [5]), [1], "points 0 to 2"),
+        (([0], [3], [5]), [1], "between 0 and 2"),
         (([0], [1], [5]), [1e300], r"at most 2\*\*50"),
         (([1], [1], [5]), [1], "diagonal of this table is known"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aqka.core.blocks import BlockTable
+from aqka.core.pairs import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.estimates import rows
 from aqka.estimates.rows import RowPrior, RowReading

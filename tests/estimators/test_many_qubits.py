@@ -123,7 +123,7 @@ def test_neighbours_are_those_of_the_map_for_features_and_kernels_too():
     np.testing.assert_allclose(found, np.cos(X[:, :1]) * np.cos(X[:, 1:]), atol=0.03)
     X = np.random.default_rng(0).uniform(0, 3, (3, 10))
     kernel = QuantumKernel(
-        star(10), "matrix-product", budget=3 * 90, design=Points(Projected(2)), test_budget=270
+        star(10), "light-cone", budget=3 * 90, design=Points(Projected(2)), test_budget=270
     ).fit(X)
     assert kernel.session_.design.kernel.pairs == tuple((0, q) for q in range(1, 10))
     assert kernel.transform(X + 0.1).shape == (3, 3)

@@ -164,15 +164,15 @@ def test_every_source_gives_the_same_entries_of_the_same_kernel(moons):
     problem = Problem(y[train])
     exact = zz_kernel(X)
     run = acquire(StatevectorBackend(X), y, 10**12, design="pairs")
-    purchase = Purchase(None, 10**12, None, None, 0, "pairs", None, "none")
+    purchase = Purchase(budget=10**12, design="pairs")
     numbers = np.arange(60).reshape(-1, 1)
     sources = {
-        "bought": (kernel_source("statevector", X[train], purchase), X[test]),
+        "bought": (kernel_source(X[train], purchase), X[test]),
         "given": (
-            kernel_source("precomputed", exact[np.ix_(train, train)], purchase),
+            kernel_source(exact[np.ix_(train, train)], replace(purchase, backend="precomputed")),
             exact[np.ix_(test, train)],
         ),
-        "run": (kernel_source(run, numbers[train], purchase), numbers[test]),
+        "run": (kernel_source(numbers[train], replace(purchase, backend=run)), numbers[test]),
     }
     for name, (source, points) in sources.items():
         estimate = source.estimate(problem)

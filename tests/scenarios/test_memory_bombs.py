@@ -16,8 +16,7 @@ from pyarrow import parquet
 
 from aqka import MatrixBackend, acquire
 from aqka._util.arrays import MAX_PAIRS, MAX_POINTS
-from aqka.core.blocks import BlockTable
-from aqka.core.pairs import PairTable
+from aqka.core.pairs import BlockTable, PairTable
 from aqka.errors import InputError
 from aqka.runs.head import head_path
 from aqka.runs.ledger import LEDGER_NAME, Ledger

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
-from aqka.core.blocks import BlockTable
+from aqka.core.pairs import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate, Settle

@@ -106,6 +106,16 @@ def as_counts(values: ArrayLike, name: str) -> IntArray:
     return array.astype(np.int64)
 
 
+def as_indices(values: ArrayLike, name: str, size: int) -> IntArray:
+    """Return ``values`` as numbers of things, of which there are so many."""
+    indices = as_counts(values, name)
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        raise InputError(
+            f"{name} must lie between 0 and {size - 1}, got {indices.min()} to {indices.max()}."
+        )
+    return indices
+
+
 def as_column(values: ArrayLike, name: str) -> IntArray:
     """Return ``values`` as counts that are not negative and cannot be changed."""
     column = as_counts(values, name)

@@ -1,4 +1,4 @@
-"""Files: bounded reads of what somebody else named, one atomic write, one lock."""
+"""Files: bounded reads of what somebody else named, and one atomic write."""
 
 import hashlib
 import json
@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from filelock import FileLock, Timeout
-
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 
@@ -23,8 +21,6 @@ OLD_SECONDS = 3600.0  # a file is written within seconds
 def inside(base: Path, name: str, what: str) -> Path:
     """Return the path of ``name`` in ``base``, refusing one that leads out of it.
 
-    Examples
-    --------
     >>> inside(Path("."), "../secret.csv", "data.source")
     Traceback (most recent call last):
     aqka.errors.InputError: data.source '../secret.csv' leads out of the study file's directory...
@@ -155,27 +151,6 @@ def any_locked(paths: Iterable[Path]) -> bool | None:
         return None
     devices = [(os.major(one.st_dev), os.minor(one.st_dev), one.st_ino) for one in status]
     return any(f"{major:02x}:{minor:02x}:{inode}" in held for major, minor, inode in devices)
-
-
-class AlreadyHeldError(Exception):
-    """Another process, or another part of this one, holds the lock."""
-
-
-@contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` during the block, or raise AlreadyHeldError at once.
-
-    The operating system drops the lock when the process ends, however it ends; the file stays.
-    """
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise AlreadyHeldError(str(path)) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def as_json(value: Any) -> bytes:

@@ -15,14 +15,8 @@ EXTRAS = {
     "qiskit": ("any Qiskit circuit, any Qiskit sampler", ("qiskit",)),
     "qasm": ("feature maps as OpenQASM 3 files", ("qiskit", "qiskit-qasm3-import")),
     "aer": ("noisy simulation", ("qiskit", "qiskit-aer")),
-    "ibm": (
-        "IBM hardware and fake devices",
-        ("qiskit", "qiskit-ibm-runtime", "qiskit-aer"),
-    ),
-    "qiskit-ml": (
-        "a kernel for Qiskit Machine Learning",
-        ("qiskit", "qiskit-machine-learning"),
-    ),
+    "ibm": ("IBM hardware and fake devices", ("qiskit", "qiskit-ibm-runtime", "qiskit-aer")),
+    "qiskit-ml": ("a kernel for Qiskit Machine Learning", ("qiskit", "qiskit-machine-learning")),
     "squlearn": ("a kernel for sQUlearn", ("qiskit", "squlearn")),
     "pennylane": ("PennyLane circuits and devices", ("pennylane", "pennylane-lightning")),
 }
@@ -31,25 +25,13 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Extra:
-    """One optional part.
-
-    Attributes
-    ----------
-    name, purpose
-        What it is called and good for.
-    installed
-        Versions of its packages that are there.
-    missing
-        Its packages that are not.
-    command
-        What installs it; empty where nothing is missing.
-    """
+    """One optional part."""
 
     name: str
     purpose: str
-    installed: dict[str, str]
-    missing: list[str]
-    command: str
+    installed: dict[str, str]  # versions of its packages that are there
+    missing: list[str]  # its packages that are not
+    command: str  # what installs it; empty where nothing is missing
 
 
 def require(module: str, extra: str) -> Any:
@@ -72,15 +54,14 @@ def platform_facts() -> dict[str, str]:
 
 def examine() -> list[Extra]:
     """Return every optional part and whether it is there."""
-    return [_extra(name, *about) for name, about in EXTRAS.items()]
-
-
-def _extra(name: str, purpose: str, packages: tuple[str, ...]) -> Extra:
-    versions = {package: _version(package) for package in packages}
-    missing = [package for package, version in versions.items() if version is None]
-    there = {package: version for package, version in versions.items() if version is not None}
-    command = f"pip install 'aqka[{name}]'" if missing else ""
-    return Extra(name, purpose, there, missing, command)
+    found = []
+    for name, (purpose, packages) in EXTRAS.items():
+        versions = {package: _version(package) for package in packages}
+        missing = [package for package, version in versions.items() if version is None]
+        there = {package: version for package, version in versions.items() if version is not None}
+        command = f"pip install 'aqka[{name}]'" if missing else ""
+        found.append(Extra(name, purpose, there, missing, command))
+    return found
 
 
 def _version(package: str) -> str | None:

@@ -42,14 +42,7 @@ class ProgressBar:
 def progress_bar(text: str, total: int, *, lines: bool = False) -> Iterator[ProgressBar]:
     """Show a bar during the block, on the standard error; a terminal's leaves nothing behind.
 
-    Parameters
-    ----------
-    text
-        What is counted.
-    total
-        When it is done.
-    lines
-        Whether to print lines where there is neither a terminal nor a notebook.
+    Where there is neither a terminal nor a notebook, ``lines`` are printed, or else nothing.
     """
     from rich.console import Console
 
@@ -88,21 +81,8 @@ def _draw_in_notebook(bar: ProgressBar) -> None:
 
 
 def _new_progress(console: Any) -> "Progress":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as rich
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, transient=True)
+    counts = rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn()
+    times = rich.TimeElapsedColumn(), rich.TextColumn("left:"), rich.TimeRemainingColumn()
+    return rich.Progress(*counts, *times, console=console, transient=True)

@@ -64,8 +64,6 @@ def _image(numbers: NDArray[np.float64]) -> str:
 def heat_map_png(numbers: NDArray[np.float64]) -> bytes:
     """Return a PNG file of numbers from 0 to 1; of a large matrix every so many rows are drawn.
 
-    Examples
-    --------
     >>> heat_map_png(np.eye(2))[:4]
     b'\\x89PNG'
     """

@@ -17,8 +17,6 @@ def inert(text: object, limit: int | None = MAX_CHARACTERS) -> str:
     What a file says may hold line breaks, a terminal's escape codes or halves of characters
     that no encoding can write; each becomes a question mark.
 
-    Examples
-    --------
     >>> inert("one\\ntwo \\x1b[31mred")
     'one?two ?[31mred'
     >>> inert("abcdefgh", limit=5)
@@ -33,8 +31,6 @@ def inert(text: object, limit: int | None = MAX_CHARACTERS) -> str:
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?``, or nothing where no name is near.
 
-    Examples
-    --------
     >>> did_you_mean("uniforn", ["aqka", "uniform"])
     " Did you mean 'uniform'?"
     """
@@ -57,8 +53,6 @@ def read_number(text: str) -> float | None:
 
     Python's ``float`` takes more: underscores, and the digits of every script.
 
-    Examples
-    --------
     >>> read_number(" -1.5e3"), read_number("1_0"), read_number("\u0661")
     (-1500.0, None, None)
     """
@@ -71,8 +65,6 @@ def spreadsheet_cell(value: object) -> str:
 
     Text that begins like a formula gets an apostrophe before it; a number stays one.
 
-    Examples
-    --------
     >>> spreadsheet_cell("=cmd()"), spreadsheet_cell("-1"), spreadsheet_cell(-0.5)
     ("'=cmd()", '-1', '-0.5')
     """
@@ -100,8 +92,6 @@ LONGEST_WORD = 40  # a name in words, of a class or a function, may be as long w
 def without_secrets(text: object) -> str:
     """Return ``text`` without anything that looks like a key, a token or a password.
 
-    Examples
-    --------
     >>> without_secrets("401 for job d1k2m3n4p5q6r7s8t9u0 with apikey=aB3-xyz123")
     '401 for job d1k2m3n4p5q6r7s8t9u0 with apikey=[removed]'
     """
@@ -118,8 +108,6 @@ def _is_name(text: str) -> bool:
 def figure_text(value: float, digits: int = 4) -> str:
     """Return a number with so many significant digits, as people write it.
 
-    Examples
-    --------
     >>> figure_text(36920.4), figure_text(0.01236), figure_text(5432.1, 2), figure_text(3e-9)
     ('36,920', '0.01236', '5,432', '3e-09')
     """
@@ -133,8 +121,6 @@ def figure_text(value: float, digits: int = 4) -> str:
 def number_text(value: float | None) -> str:
     """Return a number for a table.
 
-    Examples
-    --------
     >>> number_text(12345), number_text(1234.5), number_text(None)
     ('12,345', '1,234.50', '–')
     """
@@ -155,8 +141,6 @@ def percent(share: float, digits: int = 0) -> str:
 def counted(number: int, noun: str) -> str:
     """Return how many there are of something.
 
-    Examples
-    --------
     >>> counted(1, "round"), counted(3000, "round")
     ('1 round', '3,000 rounds')
     """

@@ -225,9 +225,9 @@ class Backend(ABC):
         return None
 
 
-def wrapped(name: str) -> Any:
-    """Return a property that the ``backend`` answers which a backend wraps."""
-    return property(lambda self: getattr(self.backend, name), doc=f"The wrapped backend's {name}.")
+def wrapped(name: str, part: str = "backend") -> Any:
+    """Return a property that a part of a backend answers, the backend it wraps for example."""
+    return property(lambda self: getattr(getattr(self, part), name), doc=f"As the {part} says.")
 
 
 def check_design(design: Any) -> str:

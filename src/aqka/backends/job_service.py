@@ -113,36 +113,30 @@ class ExecutionMode:
     handle: Any = None  # the open session or batch
 
     def open(self, service: JobService, wanted: tuple[str, ...]) -> None:
-        """Open the best mode that the account may use, unless one is open."""
-        if self.handle is None:
-            self.name, self.handle = open_best(service, wanted)
+        """Open the first of ``wanted`` that the account may use, unless one is open.
+
+        A single mode that the account's plan does not have is refused. Only that refusal leads on
+        to the next mode and to plain jobs; any other error, such as a wrong token, is raised.
+        """
+        for mode in wanted if self.handle is None else ():
+            try:
+                self.name, self.handle = mode, service.open(mode)
+                return
+            except require("qiskit_ibm_runtime.exceptions", EXTRA).IBMError as error:
+                if not any(sign in str(error) for sign in OPEN_PLAN):
+                    raise
+                if len(wanted) == 1:
+                    raise InputError(
+                        f"mode {mode!r} is not in the account's plan, as the service says; take "
+                        "mode 'auto', which uses what the plan has, or 'job'. Nothing was sent."
+                    ) from None
+                logger.info("the account's plan has no %s; trying the next execution mode", mode)
 
     def close(self) -> None:
         """Close the session or batch, if one is open; jobs are plain from now on."""
         handle, self.handle, self.name = self.handle, None, PLAIN_JOBS
         if handle is not None:
             handle.close()
-
-
-def open_best(service: JobService, wanted: tuple[str, ...]) -> tuple[str, Any]:
-    """Open the first of ``wanted`` that the account may use, else plain jobs.
-
-    A single mode that the account's plan does not have is refused. Only that refusal leads on to
-    the next mode; any other error, such as a wrong token, is raised.
-    """
-    for mode in wanted:
-        try:
-            return mode, service.open(mode)
-        except require("qiskit_ibm_runtime.exceptions", EXTRA).IBMError as error:
-            if not any(sign in str(error) for sign in OPEN_PLAN):
-                raise
-            if len(wanted) == 1:
-                raise InputError(
-                    f"mode {mode!r} is not in the account's plan, as the service says; take mode "
-                    "'auto', which uses what the plan has, or 'job'. Nothing was sent."
-                ) from None
-            logger.info("the account's plan has no %s; trying the next execution mode", mode)
-    return PLAIN_JOBS, None
 
 
 LOST = ("CANCELLED", "ERROR")
@@ -160,7 +154,6 @@ def tell_passing_errors(*, collecting: bool = False) -> Iterator[None]:
     example: only what is gone is lost.
     """
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
-    api = require("qiskit_ibm_runtime.api.exceptions", EXTRA)
     final = (
         exceptions.IBMNotAuthorizedError,
         exceptions.IBMInputValueError,
@@ -170,18 +163,13 @@ def tell_passing_errors(*, collecting: bool = False) -> Iterator[None]:
         yield
     except final:
         raise
-    except api.RequestsApiError as error:
-        code = error.status_code
+    except (OSError, exceptions.IBMError) as error:
+        said = without_secrets(getattr(error, "message", error))
+        code = getattr(error, "status_code", 0)  # of the service's reply, where there was one
         refused = 400 <= code < 500 and code not in (408, 429)
         if code in GONE if collecting else refused:
-            raise JobError(f"IBM refused: {without_secrets(error.message)}") from error
-        raise TransientError(_unreachable(error.message)) from error
-    except (OSError, exceptions.IBMError) as error:
-        raise TransientError(_unreachable(error)) from error
-
-
-def _unreachable(reason: object) -> str:
-    return f"IBM could not be reached: {without_secrets(reason)}"
+            raise JobError(f"IBM refused: {said}") from error
+        raise TransientError(f"IBM could not be reached: {said}") from error
 
 
 def find_job(service: JobService, job_id: str) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -127,19 +128,22 @@ class RuntimeBackend(JobBackend):
             backend = with_fractional_gates(backend)
         service = _service_of(backend, checked)
         self._rep_delay = rep_delay_of(checked, service.target)
-        self._mode = ExecutionMode()
-        self._cones: DeviceCones | None = None
         shape, rule = jobs or JobShape(free_shots=service.is_local), as_tile_rule(tiles)
         target = service.target if pass_manager is None else pass_manager
         transpile = Transpiler(target, optimization_level, initial_layout)
         super().__init__(
             service, X, feature_map, columns, transpile, shape, rule, seed, design, fractional
         )
-        if fractional and self._is_wide:
+        self._device_name = self.name
+        if self._is_wide and (fractional or self._tiles is not None):
+            wrong, given = "tiles must be 1", rule.count
+            if fractional:
+                wrong, given = f"options.{FRACTIONAL_GATES} must be left out", "true"
             raise InputError(
-                f"options.{FRACTIONAL_GATES} must be left out on {self.name}, which draws "
-                f"{self.n_qubits} qubits by their light cones in this process."
+                f"{wrong} on {self.name}, which draws {self.n_qubits} qubits by their light cones "
+                f"in this process; got {given}."
             )
+        _ = self.tiling  # it is better to hear now of what no tile can be found for
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not service.is_local
 
@@ -163,13 +167,9 @@ class RuntimeBackend(JobBackend):
         return str(getattr(self.device, "name", type(self.device).__name__))
 
     @property
-    def _device_name(self) -> str:
-        return self.name
-
-    @property
     def calibrated_at(self) -> str | None:
         """When the device was last calibrated, if it says so."""
-        properties = getattr(self._service.target, "properties", lambda: None)()
+        properties = getattr(self.device, "properties", lambda: None)()
         moment = getattr(properties, "last_update_date", None)
         return None if moment is None else str(moment)
 
@@ -200,20 +200,12 @@ class RuntimeBackend(JobBackend):
     @property
     def joint_pairs(self) -> IntArray | None:
         """Pairs whose bits belong together: all, but on a fake device above 25 qubits."""
-        return self._light_cones().joint_pairs if self._is_wide else None
+        return self._cones.joint_pairs if self._is_wide else None
 
-    def _light_cones(self) -> DeviceCones:
-        if self._cones is None:
-            isa, device = self._circuits.of(POINTS).circuit, self._service.target
-            self._cones = DeviceCones(self._circuits.feature_map, isa, device.target)
-        return self._cones
-
-    def _check_tiles(self) -> None:
-        if self._is_wide and self._tiles is not None:
-            raise InputError(
-                f"tiles must be 1 on {self.name}, which draws {self.n_qubits} qubits by their "
-                f"light cones in this process; got tiles = {self._tiles.rule.count!r}."
-            )
+    @cached_property
+    def _cones(self) -> DeviceCones:
+        isa = self._circuits.of(POINTS).circuit
+        return DeviceCones(self._circuits.feature_map, isa, self.device.target)
 
     def _prepare(self, plan: Plan) -> None:
         if not self._is_wide:
@@ -221,8 +213,8 @@ class RuntimeBackend(JobBackend):
         program = program_of(plan)
         if not program.reads_all_qubits:
             check_measures_pairs(self)
-        sent, cones = self._circuits.of(program), self._light_cones()
-        draw = cones.draw_points if program is POINTS else cones.draw_references
+        sent = self._circuits.of(program)
+        draw = self._cones.draw_points if program is POINTS else self._cones.draw_references
         assert isinstance(self._service, LocalService)
         self._service.draw_by(
             sent.circuit, lambda values, shots, seed: draw(sent.rows(values), shots, seed)
@@ -233,14 +225,10 @@ class RuntimeBackend(JobBackend):
         self._mode.close()
 
     def _shape_of_jobs(self, plan: Plan) -> JobShape:
-        shape = self._job_shape
-        if self._limits_rows:
-            most = row_limit(self._circuits.of(program_of(plan)).circuit)
-            shape = replace(shape, max_rows=min(shape.max_rows, most))
-        return shape
-
-    def _open_mode(self) -> Any:
-        return self._mode.handle
+        if not self._limits_rows:
+            return self._job_shape
+        most = row_limit(self._circuits.of(program_of(plan)).circuit)
+        return replace(self._job_shape, max_rows=min(self._job_shape.max_rows, most))
 
 
 def ask_service(backend: Any, job_ids: list[str]) -> list[JobState]:
@@ -273,11 +261,8 @@ def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
 def fake_device(name: str, argument: str = "device") -> Any:
     """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` named it."""
     provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
-    known: dict[str, Any] = {}
-    for device in vars(provider).values():
-        label = getattr(device, "backend_name", None)
-        if isinstance(device, type) and isinstance(label, str):
-            known[label] = device
+    classes = (device for device in vars(provider).values() if isinstance(device, type))
+    known = {device.backend_name: device for device in classes if hasattr(device, "backend_name")}
     if name not in known:
         raise InputError(
             f"{argument} must be one of IBM's fake ones, such as 'fake_fez': {inert(name)!r} is no "

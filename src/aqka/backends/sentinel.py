@@ -88,14 +88,15 @@ class SentinelBackend(Backend):
             raise InputError(
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
+        self._extra = len(self._points)  # rows behind those of a plan
         self._shots: list[IntArray] = []  # of the sentinels, beside ``hits``
         self._collected: dict[str, int] = {}  # the place of each ticket in ``hits``
+        self._plans: dict[str, ShotPlan] = {}  # by their tickets
 
     @property
     def usage(self) -> dict[str, float | None]:
         """QPU seconds of the wrapped backend's tickets."""
-        count = len(self._points)
-        return {f"{count}|{ticket}": used for ticket, used in self.backend.usage.items()}
+        return {f"{self._extra}|{ticket}": used for ticket, used in self.backend.usage.items()}
 
     def limit_seconds(self, seconds: float | None) -> None:
         """Limit the wrapped backend, whose shots include the sentinels'."""
@@ -109,36 +110,38 @@ class SentinelBackend(Backend):
 
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted by a process that died, if there is."""
-        count, extended = self._with_sentinels(plan)
+        extended = self._with_sentinels(plan)
         ticket = self.backend.recover(extended, tag)
-        return None if ticket is None else f"{count}|{ticket}"
+        return None if ticket is None else self._with_count(ticket, plan, extended)
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit the plan with the sentinels behind it; a plan without shots goes without."""
-        count, extended = self._with_sentinels(plan)
-        return f"{count}|{self.backend.submit(extended, tag)}"
+        extended = self._with_sentinels(plan)
+        return self._with_count(self.backend.submit(extended, tag), plan, extended)
 
-    def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
-        """Return how many sentinels are measured behind a plan, and it with them."""
-        pairs = self._pairs_of(plan)
-        if pairs.total == 0:
-            return 0, pairs
-        count = len(self._points)
-        rows, cols = (np.append(side, self._points) for side in (pairs.rows, pairs.cols))
-        return count, ShotPlan(rows, cols, np.append(pairs.shots, np.full(count, self.shots)))
-
-    def _pairs_of(self, plan: Plan) -> ShotPlan:
+    def _with_sentinels(self, plan: Plan) -> ShotPlan:
+        """Return a plan with the sentinels behind it."""
         check_plan(plan, self.shape)
-        return cast(ShotPlan, plan)
+        pairs = cast(ShotPlan, plan)
+        if pairs.total == 0 or self._extra == 0:
+            return pairs
+        rows, cols = (np.append(side, self._points) for side in (pairs.rows, pairs.cols))
+        return ShotPlan(rows, cols, np.append(pairs.shots, np.full(self._extra, self.shots)))
+
+    def _with_count(self, ticket: str, plan: Plan, extended: ShotPlan) -> str:
+        """Return the wrapped backend's ticket with the number of sentinels before it."""
+        outer = f"{len(extended.shots) - len(plan.shots)}|{ticket}"
+        self._plans[outer] = cast(ShotPlan, plan)
+        return outer
 
     def workload(self, plan: Plan) -> Workload:
         """Return what the plan and its sentinels ask of the device."""
-        return self.backend.workload(self._with_sentinels(plan)[1])
+        return self.backend.workload(self._with_sentinels(plan))
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of the wrapped backend."""
         inner = None if ticket is None else _without_count(ticket)[1]
-        return self.backend.cancel(self._with_sentinels(plan)[1], tag, inner)
+        return self.backend.cancel(self._with_sentinels(plan), tag, inner)
 
     def remarks(self, ticket: str) -> dict[str, Any]:
         """Return the sentinels' hits, which the plan's do not show."""
@@ -161,14 +164,15 @@ class SentinelBackend(Backend):
         cut = len(hits) - count
         if count and ticket not in self._collected:
             self._keep(ticket, hits[cut:], np.full(count, self.shots))
-            self._warn_of_drift()
         return hits[:cut]
 
     def _keep(self, ticket: str, hits: IntArray, shots: IntArray) -> None:
-        """Keep what the sentinels of a round saw."""
-        self._collected[ticket] = len(self.hits)
+        """Keep what the sentinels of a round saw, and judge all rounds so far."""
+        self._collected[ticket] = look = len(self.hits)
         self.hits.append(hits)
         self._shots.append(shots)
+        if look:  # the first round has nothing to disagree with
+            self._judge(self.false_alarm / (look * (look + 1)))
 
     def estimate(self, n_qubits: int) -> Depolarising:
         """Return the survival probability from all rounds so far."""
@@ -181,18 +185,16 @@ class SentinelBackend(Backend):
         hits, shots = np.reshape(self.hits, size), np.reshape(self._shots, size)
         return check_drift(hits, shots, false_alarm=level)
 
-    def _warn_of_drift(self) -> None:
-        look = len(self.hits) - 1  # the first round has nothing to disagree with
-        if look == 0:
-            return
-        result = self.drift(self.false_alarm / (look * (look + 1)))
+    def _judge(self, false_alarm: float) -> None:
+        """Warn where rounds disagree."""
+        result = self.drift(false_alarm)
         if result.drifted:
             warnings.warn(
                 f"the diagonal changed between rounds (p = {result.p_value:.2g} after "
-                f"{look + 1} rounds): the noise drifts, so rounds are not of one kernel. "
+                f"{len(self.hits)} rounds): the noise drifts, so rounds are not of one kernel. "
                 "Recalibrate, or estimate and mitigate each round by itself.",
                 DriftWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -238,44 +240,15 @@ class TileSentinelBackend(SentinelBackend):
                 "tiles='auto', or take SentinelBackend."
             )
         self._tiled = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
-        self.backend = self._tiled
-        self._rounds: list[tuple[ShotPlan, IntArray, tuple[str, ...]]] = []
-        self._plans: dict[str, ShotPlan] = {}
-
-    @property
-    def usage(self) -> dict[str, float | None]:
-        """QPU seconds of the wrapped backend's tickets."""
-        return {f"0|{ticket}": used for ticket, used in self.backend.usage.items()}
-
-    def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
-        """Return the plan as it is: the wrapped backend adds what each tile measures."""
-        return 0, self._pairs_of(plan)
-
-    def submit(self, plan: Plan, tag: str) -> str:
-        """Submit the plan, with sentinels on every tile."""
-        return self._remember(super().submit(plan, tag), plan)
-
-    def recover(self, plan: Plan, tag: str) -> str | None:
-        """Return the ticket of a plan that was submitted by a process that died, if there is."""
-        ticket = super().recover(plan, tag)
-        return None if ticket is None else self._remember(ticket, plan)
-
-    def _remember(self, ticket: str, plan: Plan) -> str:
-        self._plans[ticket] = self._pairs_of(plan)
-        return ticket
+        self.backend, self._extra = self._tiled, 0  # it adds what each tile measures
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels', and drop tiles that drift."""
         hits = super().collect(ticket)
-        inner = ticket.partition("|")[2]
-        seen = self._tiled.tile_hits(inner)
+        seen = self._tiled.tile_hits(_without_count(ticket)[1])
         if seen is not None and ticket not in self._collected:
-            self._keep(ticket, seen.hits.sum(axis=0), seen.shots.sum(axis=0))
             self.tiles.rounds.append(seen)
-            if ticket in self._plans:
-                plan = self._plans.pop(ticket)
-                self._rounds.append((plan, self._tiled.tile_shots(inner), seen.names))
-            self._judge_tiles()
+            self._keep(ticket, seen.hits.sum(axis=0), seen.shots.sum(axis=0))
         return hits
 
     def remarks(self, ticket: str) -> dict[str, Any]:
@@ -288,15 +261,12 @@ class TileSentinelBackend(SentinelBackend):
             noted["sentinels"]["rates"] = [round(float(rate), 6) for rate in rates]
         return noted
 
-    def _judge_tiles(self) -> None:
+    def _judge(self, false_alarm: float) -> None:
         """Drop tiles that changed, or say that the device did."""
-        look = len(self.tiles.rounds) - 1  # the first round has nothing to disagree with
-        if look == 0:
-            return
-        names = sorted(self.tiles.drifting(self.false_alarm / (look * (look + 1))))
+        names = sorted(self.tiles.drifting(false_alarm))
         if not names:
             return
-        said = f"{', '.join(names)} changed between rounds (after {look + 1} rounds)"
+        said = f"{', '.join(names)} changed between rounds (after {len(self.hits)} rounds)"
         if 2 * len(names) >= len(self.tiles.rounds[-1].names):
             remedy = (
                 "so many that the device drifts and not its tiles; none was dropped. "
@@ -305,7 +275,7 @@ class TileSentinelBackend(SentinelBackend):
         else:
             self._tiled.drop_tiles(set(names))
             remedy = "and are not used any more; what they measured stays in the counts."
-        warnings.warn(f"the tiles {said}, {remedy}", DriftWarning, stacklevel=3)
+        warnings.warn(f"the tiles {said}, {remedy}", DriftWarning, stacklevel=4)
 
     def pair_survival(self, n_qubits: int) -> FloatArray:
         """Return the survival probability of each pair's shots, a matrix of the kernel's shape.
@@ -317,8 +287,11 @@ class TileSentinelBackend(SentinelBackend):
         """
         found = {name: one.survival for name, one in self.tiles.survival(n_qubits).items()}
         kept, total = np.zeros(self.shape), np.zeros(self.shape)
-        for plan, shots, names in self._rounds:
-            survival = np.array([found[name] for name in names])
+        for ticket, k in self._collected.items():
+            if ticket not in self._plans:
+                continue
+            plan, shots = self._plans[ticket], self._tiled.tile_shots(_without_count(ticket)[1])
+            survival = np.array([found[name] for name in self.tiles.rounds[k].names])
             np.add.at(kept, (plan.rows, plan.cols), shots @ survival)
             np.add.at(total, (plan.rows, plan.cols), shots.sum(axis=1))
         if self.shape[0] == self.shape[1]:  # of a training kernel: a pair has one entry of two

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction
 from aqka._util.optional import require
 from aqka.backends._noisy.models import used_qubits
 from aqka.backends._programs import Program, SentCircuits
@@ -58,19 +58,12 @@ class TileRule:
     idle_neighbours: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, str):
-            if self.count != AUTO:
-                raise InputError(f"tiles must be 'auto' or a number, got {self.count!r}.")
-        else:
+        if isinstance(self.count, str) and self.count != AUTO:
+            raise InputError(f"tiles must be 'auto' or a number, got {self.count!r}.")
+        if self.count != AUTO:
             as_count(self.count, "tiles")
         for name in ("worst", "mean"):
-            share = getattr(self, name)
-            if (
-                isinstance(share, bool)
-                or not isinstance(share, (int, float))
-                or not 0 <= share <= 1
-            ):
-                raise InputError(f"{name} must be a share within [0, 1], got {share!r}.")
+            as_fraction(getattr(self, name), name)
 
     def describe(self) -> str:
         """Return the rule in a few words, the same in every version."""
@@ -119,18 +112,17 @@ class Tiling:
         used = sum(len(place.qubits) for place in self.places)
         noun = "tile" if len(self) == 1 else "tiles"
         apart = "with their neighbours idle" if self.rule.idle_neighbours else "side by side"
-        lines = [
-            f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
-            f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
-            f"{self.n_places} places.",
-            f"Estimated success of one execution: {self.mean:.1%} on average, "
-            f"{self.mean / self.best:.1%} of the best place's {self.best:.1%}; the median place "
-            f"of the chip has {self.median:.1%}.",
-        ]
-        lines += [
-            f"  {'-'.join(map(str, place.qubits))}: {place.success:.1%}" for place in self.places
-        ]
-        return "\n".join(lines)
+        return "\n".join(
+            [
+                f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
+                f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
+                f"{self.n_places} places.",
+                f"Estimated success of one execution: {self.mean:.1%} on average, "
+                f"{self.mean / self.best:.1%} of the best place's {self.best:.1%}; the median "
+                f"place of the chip has {self.median:.1%}.",
+                *(f"  {'-'.join(map(str, p.qubits))}: {p.success:.1%}" for p in self.places),
+            ]
+        )
 
     def draw(self, path: str | Path) -> None:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
@@ -187,49 +179,30 @@ def find_tiles(
     rule = as_tile_rule(tiles)
     calibration, shape = read_calibration(device), shape_of(circuit)
     every = find_places(shape, calibration)
-    chosen = _most_places(every, calibration, rule)
-    if rule.count != AUTO:
-        chosen = _so_many(every, calibration, rule, chosen)
-    return Tiling(
-        places=tuple(chosen),
-        best=every[0].success,
-        median=float(np.median([place.success for place in every])),
-        n_places=len(every),
-        rule=rule,
-        calibration=calibration,
-        shape=shape,
-    )
+    best, median = every[0].success, float(np.median([place.success for place in every]))
 
+    def choose(share: float, count: int | None = None) -> list[Place]:
+        good = [place for place in every if place.success >= share * best]
+        return choose_places(good, calibration, idle_neighbours=rule.idle_neighbours, count=count)
 
-def _most_places(every: list[Place], calibration: Calibration, rule: TileRule) -> list[Place]:
-    """Return the largest set that the rule allows, over some bounds from ``worst`` to ``mean``."""
-    best: list[Place] = []
+    sets = []  # over some bounds from ``worst`` to ``mean``
     for share in np.linspace(rule.worst, max(rule.worst, rule.mean), STEPS):
-        good = [place for place in every if place.success >= share * every[0].success]
-        found = choose_places(good, calibration, idle_neighbours=rule.idle_neighbours)
-        while found and np.mean([place.success for place in found]) < rule.mean * every[0].success:
+        found = choose(share)
+        while found and np.mean([place.success for place in found]) < rule.mean * best:
             found = found[:-1]
-        best = max(best, found, key=lambda places: (len(places), _total(places)))
-    return best
-
-
-def _total(places: list[Place]) -> float:
-    return sum(place.success for place in places)
-
-
-def _so_many(
-    every: list[Place], calibration: Calibration, rule: TileRule, most: list[Place]
-) -> list[Place]:
-    """Return as many places as requested, or say how many there are."""
-    count = int(rule.count)
-    if len(most) < count:
-        raise InputError(
-            f"tiles = {count} is more than {calibration.name} has: {len(most)} places that stand "
-            f"apart, have at least {rule.worst:.0%} of the best place's estimated success and "
-            f"{rule.mean:.0%} of it on average. Pass tiles='auto', or a TileRule with lower shares."
-        )
-    good = [place for place in every if place.success >= rule.worst * every[0].success]
-    return choose_places(good, calibration, idle_neighbours=rule.idle_neighbours, count=count)
+        sets.append(found)
+    chosen = max(sets, key=lambda places: (len(places), sum(place.success for place in places)))
+    if rule.count != AUTO:
+        count = int(rule.count)
+        if len(chosen) < count:
+            raise InputError(
+                f"tiles = {count} is more than {calibration.name} has: {len(chosen)} places "
+                f"that stand apart, have at least {rule.worst:.0%} of the best place's estimated "
+                f"success and {rule.mean:.0%} of it on average. Pass tiles='auto', or a TileRule "
+                "with lower shares."
+            )
+        chosen = choose(rule.worst, count)
+    return Tiling(tuple(chosen), best, median, len(every), rule, calibration, shape)
 
 
 @dataclass(frozen=True)

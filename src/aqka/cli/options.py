@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka._util.files import AlreadyHeldError
 from aqka._util.text import counted, inert, without_secrets
 from aqka.errors import CancelledError, CeilingError, InputError, JobError, TransientError
 
@@ -121,7 +120,7 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code for an error, by what it came from."""
     came_from: BaseException | None = error
     while came_from is not None:
-        if isinstance(came_from, Timeout | AlreadyHeldError):
+        if isinstance(came_from, Timeout):
             return BUSY
         if _is_full_disk(came_from):
             return DISK_FULL

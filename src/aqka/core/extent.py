@@ -17,28 +17,14 @@ Diagonal = Literal["known", "measured"]
 
 @dataclass(frozen=True)
 class Extent:
-    """What a run's plans may name; None where it has none of that kind.
+    """What a run's plans may name; None where it has none of that kind."""
 
-    Attributes
-    ----------
-    points, diagonal
-        Training points, and for pairs whether their own entries are measured.
-    block
-        Test points and training points of a prediction by pairs.
-    new_points
-        Points that a prediction measures.
-    pauli
-        Settings and qubits of a run that measures points.
-    calibration
-        Shots of a run's calibration.
-    """
-
-    points: int | None = None
-    diagonal: Diagonal | None = None
-    block: tuple[int, int] | None = None
-    new_points: int | None = None
-    pauli: tuple[int, int] | None = None
-    calibration: int | None = None
+    points: int | None = None  # of training
+    diagonal: Diagonal | None = None  # of pairs: whether their own entries are measured
+    block: tuple[int, int] | None = None  # test and training points of a prediction by pairs
+    new_points: int | None = None  # that a prediction measures
+    pauli: tuple[int, int] | None = None  # settings and qubits of a run that measures points
+    calibration: int | None = None  # shots of it
 
     @property
     def design(self) -> str:

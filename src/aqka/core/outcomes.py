@@ -19,8 +19,6 @@ WORD_BITS = 62
 def outcomes_shape(n_entries: int, n_qubits: int) -> tuple[int, ...]:
     """Return the shape of so many outcomes.
 
-    Examples
-    --------
     >>> outcomes_shape(5, 62), outcomes_shape(5, 156)
     ((5,), (5, 3))
     """
@@ -31,8 +29,6 @@ def outcomes_shape(n_entries: int, n_qubits: int) -> tuple[int, ...]:
 def outcomes_of_bits(bits: IntArray) -> IntArray:
     """Return outcomes from their bits, a row each, in column q that of qubit q.
 
-    Examples
-    --------
     >>> outcomes_of_bits(np.array([[0, 1, 1]]))
     array([6])
     """
@@ -47,8 +43,6 @@ def outcomes_of_bits(bits: IntArray) -> IntArray:
 def bits_of(outcomes: IntArray, n_qubits: int) -> IntArray:
     """Return the bits of outcomes, a row each, in column q that of qubit q.
 
-    Examples
-    --------
     >>> bits_of(np.array([6]), 3)
     array([[0, 1, 1]])
     """

@@ -1,13 +1,22 @@
-"""PairTable: shots and hits per pair, and KernelPrior: what they say about entries as a whole."""
+"""Shots and hits of training pairs and of test-by-train blocks, and what they say of entries."""
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import (
+    MAX_PAIRS,
+    MAX_POINTS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_count,
+    as_indices,
+)
+from aqka._util.shown import Shown
 from aqka.core.extent import Diagonal
 from aqka.core.plans import ShotPlan, UnitTable
 from aqka.errors import InputError
@@ -15,6 +24,8 @@ from aqka.errors import InputError
 Scalar = TypeVar("Scalar", bound=np.generic)
 FEWEST_REPEATED = 10  # pairs with two shots or more, below which their spread says nothing
 DEFAULT_SPREAD = 0.1  # of the largest possible variance m(1 - m)
+WEAKEST_PRIOR = 1.0
+STRONGEST_PRIOR = 20.0  # a stronger one would drown a pair that differs from the rest
 
 
 @lru_cache(maxsize=4)
@@ -25,7 +36,23 @@ def _upper_mask(n_points: int, first_diagonal: int) -> BoolArray:
     return mask
 
 
-class PairTable(UnitTable):
+class HitTable:
+    """Shots and hits of pairs, however they are arranged."""
+
+    shots: IntArray
+    hits: IntArray
+
+    @property
+    def seen(self) -> BoolArray:
+        """Pairs that have been measured."""
+        return np.asarray(self.shots > 0)
+
+    def estimate(self, unseen: float = 0.0) -> FloatArray:
+        """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
+        return np.where(self.seen, self.hits / np.maximum(self.shots, 1), unseen)
+
+
+class PairTable(HitTable, UnitTable):
     """Shots and hits of every pair that can be measured, in row-major upper-triangle order.
 
     Parameters
@@ -78,14 +105,6 @@ class PairTable(UnitTable):
     def _picture(self) -> FloatArray:
         return self.square(self.estimate())
 
-    def read_only(self) -> Self:
-        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
-        copy = type(self)(self.n_points, self.diagonal)
-        copy.shots, copy.hits = self.shots.copy(), self.hits.copy()
-        for counts in (copy.shots, copy.hits):
-            counts.setflags(write=False)
-        return copy
-
     @property
     def _mask(self) -> BoolArray:
         return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)
@@ -110,12 +129,11 @@ class PairTable(UnitTable):
 
     def index(self, rows: ArrayLike, cols: ArrayLike) -> IntArray:
         """Return the table positions of pairs given by their two points, in either order."""
-        first, second = as_counts(rows, "rows"), as_counts(cols, "cols")
+        first, second = (
+            as_indices(points, f"{name} of the pairs", self.n_points)
+            for name, points in (("rows", rows), ("cols", cols))
+        )
         i, j = np.minimum(first, second), np.maximum(first, second)
-        if i.size and (i.min() < 0 or j.max() >= self.n_points):
-            raise InputError(
-                f"pairs must name points 0 to {self.n_points - 1}, got {i.min()} to {j.max()}."
-            )
         if self.diagonal == "measured":
             return np.asarray(i * self.n_points - i * (i - 1) // 2 + (j - i), dtype=np.int64)
         if np.any(i == j):
@@ -132,10 +150,6 @@ class PairTable(UnitTable):
         # np.add.at sums a pair that stands several times in one plan.
         np.add.at(self.shots, index, plan.shots)
         np.add.at(self.hits, index, counts)
-
-    def estimate(self, unseen: float = 0.0) -> FloatArray:
-        """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
-        return np.where(self.unseen, unseen, self.hits / np.maximum(self.shots, 1))
 
     def variance(self) -> FloatArray:
         """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
@@ -167,12 +181,7 @@ class PairTable(UnitTable):
 
     def subset(self, points: ArrayLike) -> "PairTable":
         """Return the measurements among some of the points, in the order they are given."""
-        chosen = as_counts(points, "points")
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_points):
-            raise InputError(
-                f"points must lie between 0 and {self.n_points - 1}, got {chosen.min()} to "
-                f"{chosen.max()}."
-            )
+        chosen = as_indices(points, "points", self.n_points)
         if np.unique(chosen).size != chosen.size:
             raise InputError("points must be different ones; a point is listed twice.")
         part = PairTable(chosen.size, self.diagonal)
@@ -188,18 +197,10 @@ class PairTable(UnitTable):
 
 @dataclass(frozen=True)
 class KernelPrior:
-    """A Beta prior for kernel entries, fitted to the counts of many (empirical Bayes).
+    """A Beta prior for kernel entries, fitted to the counts of many (empirical Bayes)."""
 
-    Attributes
-    ----------
-    mean
-        Mean kernel value m.
-    strength
-        How many shots the prior is worth: ν, so that a pair reads (hits + νm) / (shots + ν).
-    """
-
-    mean: float
-    strength: float
+    mean: float  # m
+    strength: float  # shots that it is worth: ν, so that a pair reads (hits + νm) / (shots + ν)
 
     @classmethod
     def of_counts(cls, shots: IntArray, hits: IntArray) -> "KernelPrior":
@@ -245,3 +246,71 @@ class KernelPrior:
     def variances(self, table: PairTable) -> FloatArray:
         """Return the variance of K-hat of each pair of a table."""
         return self.variance(self.posterior_mean(table), table.shots)
+
+
+class BlockTable(HitTable, Shown):
+    """Shots and hits of every pair (test point, training point).
+
+    Parameters
+    ----------
+    n_rows, n_cols
+        Numbers of test and of training points.
+
+    Examples
+    --------
+    >>> table = BlockTable(2, 3)
+    >>> table.add(ShotPlan([0, 1], [2, 0], [10, 4]), [5, 4])
+    >>> table.total, table.estimate(unseen=0.1).tolist()
+    (14, [[0.1, 0.1, 0.5], [1.0, 0.1, 0.1]])
+    """
+
+    def __init__(self, n_rows: int, n_cols: int) -> None:
+        shape = (as_count(n_rows, "n_rows"), as_count(n_cols, "n_cols"))
+        if shape[0] * shape[1] > MAX_PAIRS:
+            raise InputError(
+                f"n_rows times n_cols must be at most {MAX_PAIRS:,} pairs, got "
+                f"{shape[0]:,} times {shape[1]:,}; take fewer test points at a time."
+            )
+        self.shots: IntArray = np.zeros(shape, dtype=np.int64)
+        self.hits: IntArray = np.zeros(shape, dtype=np.int64)
+
+    def _figures(self) -> dict[str, object]:
+        rows, cols = self.shots.shape
+        seen = f"{int(self.seen.sum()):,} of {rows * cols:,}"
+        return {"rows": rows, "columns": cols, "shots": self.total, "pairs seen": seen}
+
+    def _picture(self) -> FloatArray:
+        return self.estimate(unseen=0.0)
+
+    @property
+    def total(self) -> int:
+        """All shots so far."""
+        return int(self.shots.sum())
+
+    def add(self, plan: ShotPlan, hits: ArrayLike) -> None:
+        """Count the hits of an executed plan; on bad input the table is unchanged."""
+        counts = plan.checked(hits)
+        n_rows, n_cols = self.shots.shape
+        as_indices(plan.rows, "rows of the plan", n_rows)
+        as_indices(plan.cols, "cols of the plan", n_cols)
+        np.add.at(self.shots, (plan.rows, plan.cols), plan.shots)
+        np.add.at(self.hits, (plan.rows, plan.cols), counts)
+
+    def prior(self) -> KernelPrior:
+        """Return what the measured entries say about any entry."""
+        found = KernelPrior.of_counts(self.shots.ravel(), self.hits.ravel())
+        # Away from 0 and 1, as one more shot would be: there nothing would be measured again.
+        margin = 0.5 / (int(self.seen.sum()) + 1)
+        return KernelPrior(
+            mean=min(max(found.mean, margin), 1 - margin),
+            strength=min(max(found.strength, WEAKEST_PRIOR), STRONGEST_PRIOR),
+        )
+
+    def smoothed(self, prior: KernelPrior) -> FloatArray:
+        """Return the posterior mean per pair; strictly between 0 and 1."""
+        weight = prior.strength
+        return np.asarray((self.hits + weight * prior.mean) / (self.shots + weight))
+
+    def variance(self, prior: KernelPrior) -> FloatArray:
+        """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
+        return prior.variance(self.smoothed(prior), self.shots)

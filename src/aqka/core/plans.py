@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -19,14 +20,19 @@ Answer: TypeAlias = IntArray | OutcomeCounts
 
 
 class Plan(ABC):
-    """Rows with shots; what a row measures, and what comes back for it, a subclass says."""
+    """Rows with shots; what a row measures, and what comes back for it, a subclass says.
+
+    Attributes
+    ----------
+    theta
+        Set where a feature map is trained: row s holds the values of its trainable parameters at
+        which points s N to (s + 1) N - 1 are the backend's N points.
+    """
 
     shots: IntArray
     landmarks: "Landmarks | None" = None
     letters: Any = None  # the Pauli settings, where points are measured
     theta: FloatArray | None = None
-    """Set where a feature map is trained: row s holds the values of its trainable parameters at
-    which points s N to (s + 1) N - 1 are the backend's N points."""
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
     calibrates: ClassVar[bool] = False
@@ -265,6 +271,12 @@ class UnitTable(Shown):
     def add(self, plan: Any, answer: Any) -> None:
         """Count what came back for an executed plan; on bad input the table is unchanged."""
 
-    @abstractmethod
     def read_only(self) -> Self:
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
+        made = copy(self)
+        for name, column in vars(self).items():
+            if isinstance(column, np.ndarray):
+                kept = column.copy()
+                kept.setflags(write=False)
+                setattr(made, name, kept)
+        return made

@@ -103,8 +103,6 @@ def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike)
     favoured; rows without shots are left out. ``shots_per_point`` is one number for all points or
     one for each.
 
-    Examples
-    --------
     >>> even_plan([7, 8], [[0], [1], [2]], shots_per_point=4).shots
     array([2, 1, 1, 1, 2, 1])
     """

@@ -1,11 +1,9 @@
 """All that is known of points that were measured in Pauli settings."""
 
-from typing import Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, as_count, as_counts
+from aqka._util.arrays import IntArray, as_count, as_indices
 from aqka.core.outcome_plans import check_outcomes
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_shape
 from aqka.core.plans import UnitTable
@@ -75,17 +73,6 @@ class PointTable(UnitTable):
         """Shots of each point."""
         return self.shots_per_point
 
-    def read_only(self) -> Self:
-        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
-        copy = type(self)(self.n_points, self.settings)
-        copy.shots = self.shots.copy()
-        copy.cells, copy.outcomes, copy.counts = (
-            column.copy() for column in (self.cells, self.outcomes, self.counts)
-        )
-        for column in (copy.shots, copy.cells, copy.outcomes, copy.counts):
-            column.setflags(write=False)
-        return copy
-
     def add(self, plan: PointPlan, answer: OutcomeCounts) -> None:
         """Count the outcomes of an executed plan; on bad input the table is unchanged."""
         if not np.array_equal(plan.letters, self.settings):
@@ -139,12 +126,7 @@ class PointTable(UnitTable):
 
     def subset(self, points: ArrayLike) -> "PointTable":
         """Return what is known of some of the points, in the order they are given."""
-        chosen = as_counts(points, "points")
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_points):
-            raise InputError(
-                f"points must lie between 0 and {self.n_points - 1}, got {chosen.min()} to "
-                f"{chosen.max()}."
-            )
+        chosen = as_indices(points, "points", self.n_points)
         m = self.n_settings
         part = PointTable(len(chosen), self.settings)
         part.shots = self.shots[chosen]

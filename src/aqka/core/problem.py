@@ -24,8 +24,6 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     for its points and -1 for all others. Real targets, in one column or several, stay, and stand
     for the classes -1 and +1 of their signs.
 
-    Examples
-    --------
     >>> as_targets(["no", "yes", "yes"])
     (array([-1.,  1.,  1.]), array(['no', 'yes'], dtype='<U3'))
     >>> as_targets([7, 8, 9, 9, 8, 7])[0].T
@@ -213,22 +211,13 @@ class Problem:
 class TargetScale:
     """Targets y are learnt as (y - centre) / spread, which lies between -1 and 1.
 
-    Attributes
-    ----------
-    centre
-        Their mean; of two values the middle, which makes -1 and +1 of them as a Problem does.
-    spread
-        How far the farthest lies from it.
-
-    Examples
-    --------
     >>> scale = TargetScale.of(np.array([10.0, 12.0, 17.0]))
     >>> scale.centre, scale.spread, scale.scaled(np.array([17.0, 9.0])).tolist()
     (13.0, 4.0, [1.0, -1.0])
     """
 
-    centre: Any
-    spread: Any
+    centre: Any  # their mean; of two values the middle: -1 and +1, as a Problem has them
+    spread: Any  # how far the farthest lies from it
 
     @classmethod
     def of(cls, targets: FloatArray) -> "TargetScale":

@@ -33,8 +33,6 @@ def choose_settings(n_qubits: int, seed: int) -> IntArray:
     seed until every two-qubit Pauli operator is measured by one of them. Above eight qubits the
     nine of :func:`neighbour_settings` for a line.
 
-    Examples
-    --------
     >>> choose_settings(2, seed=0).tolist()[:4]
     [[0, 0], [1, 0], [2, 0], [0, 1]]
     >>> choose_settings(4, seed=0).shape, choose_settings(100, seed=0).shape
@@ -88,8 +86,6 @@ def neighbour_settings(n_qubits: int, edges: ArrayLike) -> IntArray:
     and square lattices: qubits of one colour share a letter. For all pairs of qubits they are 15
     up to 12 qubits, 21 up to 36, 27 up to 108 and 33 above: a covering array.
 
-    Examples
-    --------
     >>> neighbour_settings(4, line_edges(4))[1]
     array([0, 1, 0, 1])
     >>> [len(neighbour_settings(n, all_edges(n))) for n in (9, 60, 100, 156)]

@@ -9,8 +9,7 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
 from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
-from aqka.core.blocks import BlockTable
-from aqka.core.pairs import KernelPrior, PairTable
+from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR

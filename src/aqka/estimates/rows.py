@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.blocks import BlockTable
+from aqka.core.pairs import BlockTable
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum
 
 MOST_DIRECTIONS = 200  # of a large kernel; a point costs N times their square

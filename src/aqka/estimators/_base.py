@@ -1,10 +1,11 @@
 """What the estimators share: from points to a fitted head, and from there to predictions."""
 
 import warnings
-from dataclasses import fields
-from inspect import cleandoc
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,95 +16,89 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from aqka._util.arrays import FloatArray
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import Problem, as_labels
-from aqka.designs import Settle
+from aqka.designs import Settle, Stop
 from aqka.errors import ExactScoreWarning, InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.learners import Estimate, Learner, make_learner
+from aqka.learners import Estimate, Learner
 from aqka.planning.quotes import PREDICTIONS
 from aqka.runs.ledger import LEDGER_NAME
 
-PARAMETERS = """\
-Parameters
-----------
-feature_map : circuit, function or str, optional
+Estimator = TypeVar("Estimator")
+
+
+@dataclass_transform()
+def with_parameters(cls: type[Estimator]) -> type[Estimator]:
+    """Give an estimator a constructor of its fields, and their description before its examples."""
+    made: Any = dataclass(eq=False, repr=False)(cls)
+    described = [f"{name} : {made._described[name]}\n" for name in signature(made).parameters]
+    parameters = f"Parameters\n----------\n{''.join(described)}\nExamples\n-"
+    made.__doc__ = cleandoc(made.__doc__ or "").replace("Examples\n-", parameters)
+    return cls
+
+
+@with_parameters
+class Measuring(BaseEstimator):  # type: ignore[misc]
+    """What all that measure share: their first parameters, and what is said about them."""
+
+    feature_map: Any = None
+    backend: Any = STATEVECTOR
+    budget: int | str | None = None
+    _: KW_ONLY
+    directory: str | Path | None = None
+    seed: int = 0
+    _described: ClassVar[dict[str, str]] = {
+        "feature_map": """circuit, function or str, optional
     What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
-    ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.
-backend : str, device, BackendFactory or finished run, default="statevector"
+    ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.""",
+        "backend": """str, device or BackendFactory, default="statevector"
     ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-    ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; a
-    :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no shots:
-    ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train block), or a
-    finished run of pairs or points (its directory, session or table of counts), where X is one
-    column of its point numbers.
-budget : int or str, optional
-    Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``. For
-    training, or with ``new_points`` for training and predictions together. The default is 16 shots
-    a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).
-allocator : str or Allocator, optional
-    How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.
-{head}directory : path, optional
-    Where each fit and each prediction keeps its ledger, in a folder of its own. What was measured
-    there before, with the same data and settings, is not bought again.
-seed : int, default=0
-    Seed of every draw.
-design : str or Design, default="auto"
+    ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; or a
+    :class:`~aqka.BackendFactory` for any other, or with options.""",
+        "budget": """int or str, optional
+    Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``.""",
+        "allocator": """str or Allocator, optional
+    How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.""",
+        "directory": """path, optional
+    Where all that is measured keeps its ledgers, each in a folder of its own. What was measured
+    there before, with the same data and settings, is not bought again.""",
+        "seed": """int, default=0
+    Seed of every draw.""",
+    }
+
+
+@with_parameters
+class QuantumKernelEstimator(Measuring):
+    """What the estimators share: the kernel's way from shots to a fitted head, and predictions."""
+
+    allocator: Any = None
+    _: KW_ONLY
+    design: Any = "auto"
+    new_points: int | None = None
+    prior: Any = "auto"
+    _described = Measuring._described | {
+        "backend": f"""{Measuring._described["backend"]}
+    Or a kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict``
+    the test-by-train block), or a finished run of pairs or points (its directory, session or table
+    of counts), where X is one column of its point numbers.""",
+        "budget": f"""{Measuring._described["budget"]}
+    For training, or with ``new_points`` for training and predictions together. The default is 16
+    shots a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).""",
+        "design": """str or Design, default="auto"
     What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
     grow with their number and new points cost what training points do; a design with options,
     such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
-    that promises better labels. ``allocation_reason_`` says why.
-new_points : int, optional
+    that promises better labels. ``allocation_reason_`` says why.""",
+        "new_points": """int, optional
     Points that will be predicted out of ``budget``; ``quote_`` says how it is split. ``predict``
     then spends their share, and the budget is a ceiling: what would exceed it is not submitted.
     By default ``predict`` takes exact entries or states from a simulator, and a device needs
-    ``predict(X, budget=…)``.
-prior : str or PredictionPrior, default="auto"
+    ``predict(X, budget=…)``.""",
+        "prior": """str or PredictionPrior, default="auto"
     What answers points of classes without a shot where it is sure: ``"angles"``, a Gaussian process
-    on the gate angles; a :class:`~aqka.PredictionPrior` with settings; or ``"none"``.
-
-"""
-
-
-class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: the kernel's way from shots to a fitted head, and predictions."""
-
-    _head_parameter = """\
-learner : str or Learner, optional
-    How the head is fitted; see :func:`~aqka.learner_names`. The default is that of the design:
-    ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.
-"""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Put the parameters into the documentation of each estimator, before its examples."""
-        super().__init_subclass__(**options)
-        parameters = PARAMETERS.format(head=cls._head_parameter)
-        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("Examples\n-", f"{parameters}Examples\n-")
-
-    def __init__(
-        self,
-        feature_map: Any = None,
-        backend: Any = STATEVECTOR,
-        budget: int | str | None = None,
-        allocator: Any = None,
-        learner: Any = None,
-        *,
-        directory: str | Path | None = None,
-        seed: int = 0,
-        design: Any = "auto",
-        new_points: int | None = None,
-        prior: Any = "auto",
-    ) -> None:
-        self.feature_map = feature_map
-        self.backend = backend
-        self.budget = budget
-        self.allocator = allocator
-        self.learner = learner
-        self.directory = directory
-        self.seed = seed
-        self.design = design
-        self.new_points = new_points
-        self.prior = prior
+    on the gate angles; a :class:`~aqka.PredictionPrior` with settings; or ``"none"``.""",
+    }
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -111,16 +106,15 @@ learner : str or Learner, optional
         tags.input_tags.pairwise = is_precomputed(self.backend)
         return tags
 
+    @abstractmethod
     def _chosen_learner(self, default: str) -> Learner:
         """Return the learner that was named, or that of the design."""
-        return make_learner(default if self.learner is None else self.learner)
 
     def _fit_problem(
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
     ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
-        parameters = (getattr(self, field.name) for field in fields(Purchase))
-        self.source_ = kernel_source(self.backend, X, Purchase(*parameters))
+        self.source_ = kernel_source(X, Purchase.of(self))
         estimate = self.source_.estimate(problem, on_round)
         session = self.source_.session
         self.problem_, self.session_, self.quote_ = problem, session, self.source_.quote
@@ -136,26 +130,25 @@ learner : str or Learner, optional
         self.kernel_variance_ = estimate.variance if known else None
         self.diagnostics_ = _diagnose(estimate, problem) if known else None
 
-    def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
-        """Return points to predict by shots, and the shots for them."""
+    def _measured(self, X: Any, budget: int | None, stop: Stop, level: float, total: bool) -> Any:
+        """Predict by shots; with ``total`` the intervals count the training shots, too."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False)
-        return points, self._test_budget(len(points)) if budget is None else budget
-
-    def _with_total_interval(self, found: Any) -> Any:
-        """Return a prediction with intervals that count the training shots."""
+        if budget is None:
+            share = None if self.quote_ is None else self.quote_.part(PREDICTIONS)
+            if share is None or not self.new_points:
+                raise InputError(
+                    "budget is needed: predict(X, budget=…), or budget=… and new_points=… when "
+                    "made."
+                )
+            budget = max(1, share.shots * len(points) // self.new_points)
+        found = self.source_.predict(self.head_, points, budget, stop, level)
+        if not total:
+            return found
         if self.session_ is None:
             raise InputError("total: this kernel was not bought here, so its shots are unknown.")
         learner = self._chosen_learner(self.session_.design.default_learner)
         return with_total_interval(found, self.session_, learner)
-
-    def _test_budget(self, n_points: int) -> int:
-        predictions = None if self.quote_ is None else self.quote_.part(PREDICTIONS)
-        if predictions is None or not self.new_points:
-            raise InputError(
-                "budget is needed: predict(X, budget=…), or budget=… and new_points=… when made."
-            )
-        return max(1, predictions.shots * n_points // self.new_points)
 
     def _spends(self, budget: int | None) -> bool:
         """Return whether predicting with that budget takes shots."""
@@ -255,9 +248,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
             Also give intervals that count the training shots, and say which labels could flip;
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
-        points, shots = self._test_points(X, budget)
-        found = self.source_.predict(self.head_, points, shots, Settle(error_rate), level)
-        return self._with_total_interval(found) if total else found
+        return self._measured(X, budget, Settle(error_rate), level, total)
 
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return f: positive for the second of two classes, or a column per class."""

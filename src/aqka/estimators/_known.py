@@ -10,15 +10,7 @@ from aqka.core.points import PointTable
 from aqka.designs import PointEstimate, Projected
 from aqka.errors import InputError
 from aqka.estimates.reduced_states import ReducedStates
-from aqka.estimators._requests import (
-    EvenPairs,
-    MoreRequest,
-    PairsRequest,
-    PointsRequest,
-    Request,
-    TrainingRequest,
-)
-from aqka.sessions import Training
+from aqka.estimators._requests import Request
 
 SHIFT = 31  # a pair of point numbers is one int64
 
@@ -53,7 +45,7 @@ class Known(ABC):
         """Return whether nothing of the kernel of some points has been measured."""
 
     @abstractmethod
-    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> MoreRequest:
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> Request:
         """Return the request for what is unknown, each with the same shots."""
 
     def check(self, request: Request, session: Any) -> None:  # noqa: B027
@@ -67,8 +59,6 @@ class Known(ABC):
 class KnownPairs(Known):
     """Kernel values of pairs, each bought for itself.
 
-    Examples
-    --------
     >>> known = KnownPairs()
     >>> a, b, c = known.numbers(np.array([[0.1], [0.2], [0.3]]))
     >>> known.add(np.array([a]), np.array([b]), np.array([0.7]))
@@ -98,40 +88,34 @@ class KnownPairs(Known):
         return values
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
-        """Return a kernel, with NaN for what is unknown."""
         return self.of(self.numbers(rows)[:, None], self.numbers(cols)[None, :])
 
     def is_new(self, points: FloatArray) -> bool:
-        """Return whether all pairs of some points are unknown."""
         numbers = self.numbers(points)
         other = numbers[:, None] != numbers
         return bool(self.unknown(points, points)[other].all())
 
-    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PairsRequest:
-        """Return the request for unknown pairs, each once."""
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> Request:
         row_index, col_index = np.nonzero(self.unknown(rows, cols))
         keys = pair_keys(self.numbers(rows)[row_index], self.numbers(cols)[col_index])
         _, once = np.unique(keys, return_index=True)
         used_rows, row_index = np.unique(row_index[once], return_inverse=True)
         used_cols, col_index = np.unique(col_index[once], return_inverse=True)
-        return PairsRequest(rows[used_rows], cols[used_cols], row_index, col_index, shots)
+        return Request(rows[used_rows], shots, None, cols[used_cols], row_index, col_index)
 
     def take(self, request: Request, session: Any) -> None:
         """Take up the values of a request's pairs: hits / shots (Eq. 4) of those with shots.
 
         In a training kernel a pair without shots is read as the problem reads it.
         """
-        if isinstance(session, EvenPairs):
-            assert isinstance(request, PairsRequest)
-            seen = session.unit_shots > 0  # some may have lost theirs
-            row_index, col_index = request.row_index[seen], request.col_index[seen]
-            columns, kernel = request.columns, session.table.estimate(np.nan)
-        else:
-            assert isinstance(session, Training)
-            columns, kernel = request.rows, session.estimate().kernel
+        rows = self.numbers(request.rows)
+        if request.columns is None:
+            cols, kernel = rows, session.estimate().kernel
             row_index, col_index = np.triu_indices(len(kernel), k=1)
-        rows, cols = self.numbers(request.rows)[row_index], self.numbers(columns)[col_index]
-        self.add(rows, cols, kernel[row_index, col_index])
+        else:
+            cols, kernel = self.numbers(request.columns), session.table.estimate(np.nan)
+            row_index, col_index = np.nonzero(session.table.seen)  # some may have lost theirs
+        self.add(rows[row_index], cols[col_index], kernel[row_index, col_index])
 
 
 def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
@@ -154,7 +138,6 @@ class KnownPoints(Known):
         self._n_qubits: int | None = None
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
-        """Return a kernel, with NaN for what is unknown."""
         left, right = self.numbers(rows), self.numbers(cols)
         same = self._same(left, right)
         found = np.where(same, 1.0, np.nan)
@@ -167,7 +150,7 @@ class KnownPoints(Known):
         return (found + found.T) / 2 if np.array_equal(left, right) else found
 
     def unknown(self, rows: FloatArray, cols: FloatArray) -> BoolArray:
-        """Return which entries are unknown; none is computed."""
+        # None is computed.
         left, right = self.numbers(rows), self.numbers(cols)
         known = self._are_known(left)[:, None] & self._are_known(right)
         return np.asarray(~known & ~self._same(left, right))
@@ -184,19 +167,16 @@ class KnownPoints(Known):
         return states
 
     def is_new(self, points: FloatArray) -> bool:
-        """Return whether no point has been measured."""
         return not self._are_known(self.numbers(points)).any()
 
-    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PointsRequest:
-        """Return the request for the unknown points of unknown entries, each once."""
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> Request:
         unknown = self.unknown(rows, cols)
         points = np.vstack([rows[unknown.any(axis=1)], cols[unknown.any(axis=0)]])
         numbers, first = np.unique(self.numbers(points), return_index=True)
         first = np.sort(first[~self._are_known(numbers)])
-        return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
+        return Request(points[first] + 0.0, shots)  # -0.0 is 0.0
 
     def check(self, request: Request, session: Any) -> None:
-        """Refuse what could not be read, or not with the known points, before it is measured."""
         table: PointTable = session.table
         if self._n_qubits not in (None, table.n_qubits):
             raise InputError(
@@ -205,7 +185,7 @@ class KnownPoints(Known):
             )
         kernel = self.design.kernel_for(table)
         needs_width = isinstance(kernel, Projected) and kernel.gamma is None
-        if self._n_qubits is None and needs_width and not isinstance(request, TrainingRequest):
+        if self._n_qubits is None and needs_width and not request.trains:
             raise InputError(
                 f"points of {table.n_qubits} qubits have a projected kernel, whose width is taken "
                 "from the training points: ask for their kernel first, or call fit(X)."
@@ -224,12 +204,12 @@ class KnownPoints(Known):
         seen = self.design.kernel_for(table).readable(table)
         if not seen.size:
             return
-        first = 0 if self._estimate is None else self._estimate.n_read
-        part = table.subset(seen)
+        part, first = table.subset(seen), 0
         if self._estimate is None:
-            confusion = session.confusion if isinstance(session, Training) else None
+            confusion = session.confusion if request.trains else None
             self._estimate = self.design.read(part, None, None, confusion)
         else:
+            first = self._estimate.n_read
             self._estimate = self._estimate.extended(part)
         numbers = self.numbers(request.rows)[seen].tolist()
         self._places.update({number: first + k for k, number in enumerate(numbers)})

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, text_digest
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
-from aqka.backends.factory import NAMES, BackendFactory, as_factory
+from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.problem import Problem
 from aqka.designs import Design, KernelEstimate, Pairs, Stop, as_design, measured_by
 from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
@@ -22,7 +22,6 @@ from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
 from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
-from aqka.planning.split import costs_of
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, table_in
@@ -40,57 +39,73 @@ def is_precomputed(backend: Any) -> bool:
     return isinstance(backend, str) and backend == PRECOMPUTED
 
 
-def training_shots(
-    budget: int | str | None, n_points: int, n_qubits: int | None, design: Design
-) -> int:
-    """Return the shots that a budget for training alone buys; None is the default budget."""
-    if isinstance(budget, str):
-        wish = Wish(design=design.name)
-        return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
-    if budget is not None:
-        return as_count(budget, "budget")
-    return design.default_shots(n_points, n_qubits or 1)
+@dataclass(frozen=True)
+class Purchase:
+    """How a kernel is bought: an estimator's parameters, as they were when it was fitted."""
+
+    feature_map: Any = None
+    backend: Any = STATEVECTOR
+    budget: int | str | None = None
+    allocator: Any = None
+    directory: str | Path | None = None
+    seed: int = 0
+    design: Any = "auto"
+    new_points: int | None = None
+    prior: Any = "none"
+
+    @classmethod
+    def of(cls, estimator: Any) -> "Purchase":
+        """Return the parameters that an estimator has of these."""
+        names = {field.name for field in fields(cls)}
+        given = estimator.get_params(deep=False)
+        return cls(**{name: value for name, value in given.items() if name in names})
+
+    def make(self, factory: BackendFactory, X: Any, columns: Any, design: str) -> Backend:
+        """Return the backend of points."""
+        made = factory(X, self.feature_map, columns=columns, seed=self.seed, design=design)
+        return as_backend(made)
+
+    def choose(self, factory: BackendFactory, X: NDArray[Any], shots: int) -> Choice:
+        """Return the better design for what is to be labelled with shots; nothing is measured."""
+        probe = self.make(factory, X[:2], None, "points")
+        return resolve(
+            allocator=self.allocator,
+            n_points=max(2, len(X)),
+            n_qubits=probe.n_qubits,
+            budget=shots,
+            new_points=self.new_points,
+            measures_pairs=probe.measures_pairs,
+        )
+
+    def training_shots(self, n_points: int, n_qubits: int | None, design: Design) -> int:
+        """Return the shots that a budget for training alone buys; None is the default budget."""
+        if isinstance(self.budget, str):
+            wish = Wish(design=design.name)
+            return quote(n_points, self.budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
+        if self.budget is not None:
+            return as_count(self.budget, "budget")
+        return design.default_shots(n_points, n_qubits or 1)
 
 
-def choose(
-    factory: BackendFactory, X: NDArray[Any], purchase: Any, shots: int, new_points: int | None
-) -> Choice:
-    """Return the better design for what is to be labelled with some shots; nothing is measured."""
-    probe = as_backend(
-        factory(X[:2], purchase.feature_map, columns=None, seed=purchase.seed, design="points")
-    )
-    return resolve(
-        allocator=purchase.allocator,
-        n_points=max(2, len(X)),
-        n_qubits=probe.n_qubits,
-        budget=shots,
-        new_points=new_points,
-        measures_pairs=probe.measures_pairs,
+def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
+    """Return the error of a backend that is none of those that an estimator takes."""
+    known = [*NAMES, *names]
+    near = did_you_mean(backend, known) if isinstance(backend, str) else ""
+    return InputError(
+        f"backend must be {', '.join(map(repr, known))}, a device of Qiskit's{or_else} or a "
+        "BackendFactory, for example BackendFactory(SamplerBackend, sampler=make); got "
+        f"{inert(repr(backend), 100)}.{near}"
     )
 
 
 class KernelSource(ABC):
-    """Where the kernel of one training set comes from, and what new points are with it.
+    """Where the kernel of one training set comes from, and what new points are with it."""
 
-    Attributes
-    ----------
-    takes_shots
-        Whether new points can be bought.
-    reason
-        Why the shots were spent as they were, in a sentence.
-    session
-        The session that bought the counts; None if there was nothing to buy.
-    directory
-        Where that session kept its ledger, if anywhere.
-    quote
-        What the budget buys; None where none was given.
-    """
-
-    takes_shots: bool = False
-    reason: str = ""
-    session: Training | None = None
-    directory: Path | None = None
-    quote: Quote | None = None
+    takes_shots: bool = False  # whether new points can be bought
+    reason: str = ""  # why the shots were spent as they were, in a sentence
+    session: Training | None = None  # that bought the counts, if any
+    directory: Path | None = None  # where that session kept its ledger, if anywhere
+    quote: Quote | None = None  # what the budget buys, if one was given
 
     @abstractmethod
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
@@ -119,7 +134,7 @@ class KernelSource(ABC):
 
 
 class GivenKernel(KernelSource):
-    """Exact entries, as scikit-learn's ``"precomputed"`` has them; no shots."""
+    """Exact entries, as scikit-learn's ``"precomputed"`` has them: X, or a test-by-train block."""
 
     reason = "No shots: the kernel was given."
 
@@ -127,11 +142,9 @@ class GivenKernel(KernelSource):
         self.X = X
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
-        """Return X, which must be a kernel."""
         return KernelEstimate(as_kernel(self.X, "X"))
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
-        """Return f of X, which must be a test-by-train block."""
         return head.decision_function(as_kernel(X, "X", square=False))
 
 
@@ -146,12 +159,10 @@ class FinishedRun(KernelSource):
         self.table, self.design, self.confusion, self.X = table, design, confusion, X
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
-        """Return what was measured of the training points."""
         part = self.table.subset(self._numbers(self.X))
         return self.design.read(part, problem, None, self.confusion)
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
-        """Return f of other points of the run."""
         rows, columns = self._numbers(X), self._numbers(self.X)
         return self.design.decide_known(head, self.table, rows, columns)
 
@@ -171,81 +182,50 @@ class FinishedRun(KernelSource):
         return points[:, 0].astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Purchase:
-    """How a kernel is bought: an estimator's parameters that no other source looks at."""
-
-    feature_map: Any
-    budget: int | str | None
-    allocator: Any
-    directory: str | Path | None
-    seed: int
-    design: str | Design
-    new_points: int | None
-    prior: Any
-
-
 class BoughtKernel(KernelSource):
     """Shots on a backend that a factory makes for each set of points."""
 
     takes_shots = True
 
     def __init__(self, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> None:
-        self.factory, self.X = factory, X
-        self._chosen = ""
-        named = as_design(purchase.design)
-        if named is None:  # settled first: the backend, the quote and the split are of a design
-            choice = self._choose(purchase)
-            named, self._chosen = choice.design, choice.reason
-        self.design = named
-        self.purchase = purchase
-        if purchase.budget is not None:
-            self.quote = self._quote(named.name)
-        self._ceiling = self._shared_ceiling()
+        self.factory, self.X, self.purchase = factory, X, purchase
+        self._qubits = max(int(X.shape[1]), 2)
+        self._ceiling: Ceiling | None = None
+        design, self._chosen = as_design(purchase.design), ""
+        budget, new = purchase.budget, purchase.new_points
+        if design is None:  # settled first: the backend, the quote and the split are of a design
+            pairs = Pairs()
+            default = pairs.default_shots(len(X), 1)
+            quoted = self._quote(pairs, default if budget is None else budget)
+            # Where no new points are named, as many are taken as there are for training, and the
+            # same shots on top for them.
+            shots = 2 * quoted.shots if new is None else quoted.total.shots
+            choice = purchase.choose(factory, X, shots)
+            design, self._chosen = choice.design, choice.reason
+        self.design = design
+        if budget is not None:
+            self.quote = self._quote(design, budget)
+            if new is not None:  # then it is for predictions too
+                self._ceiling = make_ceiling(budget, n_qubits=self._qubits, design=design.name)
 
-    def _choose(self, purchase: Purchase) -> Choice:
-        """Return the better design for all that the budget is for; nothing is measured."""
-        self.purchase, self.design = purchase, Pairs()
-        new = purchase.new_points
-        quoted = self._quote("pairs")
-        # Where no new points are named, as many are taken as there are for training, and the same
-        # shots on top for them.
-        shots = quoted.total.shots if new is not None else 2 * quoted.shots
-        return choose(self.factory, self.X, purchase, shots, new)
-
-    def _quote(self, design: str) -> Quote:
-        """Return what the budget buys by a design, new points' predictions among it."""
-        purchase, n_points = self.purchase, len(self.X)
-        given = purchase.budget
-        if given is None:
-            given = Pairs().default_shots(n_points, 1)
-        wish = Wish(
-            purchase.new_points or 0,
-            calibration_shots=self.design.calibration_shots,
-            design=design,
-        )
-        return quote(n_points, given, n_qubits=self._qubits, wish=wish)
-
-    @property
-    def _qubits(self) -> int:
-        return max(int(self.X.shape[1]), 2)
-
-    def _shared_ceiling(self) -> Ceiling | None:
-        """Return the budget as a ceiling, if it is for predictions too."""
-        purchase = self.purchase
-        if purchase.new_points is None or purchase.budget is None:
-            return None
-        return make_ceiling(purchase.budget, n_qubits=self._qubits, design=self.design.name)
+    def _quote(self, design: Design, budget: int | str) -> Quote:
+        """Return what a budget buys by a design, new points' predictions among it."""
+        new, calibration = self.purchase.new_points or 0, design.calibration_shots
+        wish = Wish(new, calibration_shots=calibration, design=design.name)
+        return quote(len(self.X), budget, n_qubits=self._qubits, wish=wish)
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
-        """Spend the budget on the training points."""
-        backend = self._backend(self.X, None, self.design.name)
+        backend, design = self._backend(self.X), self.design
+        if self.quote is not None:
+            shots = self.quote.shots
+        else:
+            shots = design.default_shots(problem.n_points, backend.n_qubits or 1)
         session = new_training(
             backend,
             problem,
-            self._shots(problem.n_points, backend) + self.design.calibration_shots,
+            shots + design.calibration_shots,
             self.purchase.allocator,
-            design=self.design,
+            design=design,
             seed=self.purchase.seed,
         )
         session.reason = self._chosen
@@ -256,20 +236,11 @@ class BoughtKernel(KernelSource):
         self.reason = " ".join(filter(None, [self._chosen, explained]))
         return session.estimate()
 
-    def _shots(self, n_points: int, backend: Backend) -> int:
-        """Return the shots of the training units, without those of a calibration."""
-        if self.quote is not None:
-            return self.quote.shots
-        return self.design.default_shots(n_points, backend.n_qubits or 1)
-
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
-        """Return f of a simulator's exact entries or states."""
-        backend = self._backend(X, self.X, self.design.name)
-        return head.estimate.decide_exactly(head, backend)
+        return head.estimate.decide_exactly(head, self._backend(X, self.X))
 
     def among(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
-        """Return a simulator's exact fidelities."""
-        backend = self._backend(X, None, self.design.name)
+        backend = self._backend(X)
         if not (head.estimate.is_fidelity and backend.has_kernel):
             return super().among(head, X)
         return backend.kernel()
@@ -277,19 +248,18 @@ class BoughtKernel(KernelSource):
     def predict(
         self, head: FittedHead, X: NDArray[Any], shots: int, stop: Stop, level: float
     ) -> Any:
-        """Spend shots on new points."""
-        backend = self._backend(X, self.X, self.design.name)
+        backend = self._backend(X, self.X)
         settings = as_prior(self.purchase.prior)
-        prior = None if settings is None else LazyAnswers(settings, lambda: self.prior(head), X)
+        prior = None
+        if settings is not None:
+            prior = LazyAnswers(settings, lambda: self._fit_prior(settings, head), X)
         session = Predicting(head, len(X), shots, stop=stop, prior=prior)
         drive(session, backend, self._spend("predict", session, backend))
         return session.result(level)
 
-    def prior(self, head: FittedHead) -> FittedPrior:
-        """Return what the training points say about new ones without a shot."""
+    def _fit_prior(self, settings: PredictionPrior, head: FittedHead) -> FittedPrior:
         assert self.session is not None
-        settings = as_prior(self.purchase.prior) or PredictionPrior()
-        qubits = self._backend(self.X, None, self.design.name).n_qubits or self._qubits
+        qubits = self._backend(self.X).n_qubits or self._qubits
         outputs = self.session.problem.outputs
         return settings.fit(head, outputs, self.X, self.purchase.feature_map, qubits)
 
@@ -297,33 +267,22 @@ class BoughtKernel(KernelSource):
         """Return how to spend; each fit and prediction has a folder, named by its inputs."""
         directory = self.purchase.directory
         if directory is not None:
-            directory = (
-                Path(directory) / f"{what}-{text_digest(repr(fingerprint(session, backend)))}"
-            )
+            name = text_digest(repr(fingerprint(session, backend)))
+            directory = Path(directory) / f"{what}-{name}"
         return Spend(directory, self._ceiling)
 
-    def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None, design: str) -> Backend:
-        purchase = self.purchase
-        columns = columns if costs_of(design).design.counts_entries else None
-        return as_backend(
-            self.factory(
-                X, purchase.feature_map, columns=columns, seed=purchase.seed, design=design
-            )
-        )
+    def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None = None) -> Backend:
+        columns = columns if self.design.counts_entries else None
+        return self.purchase.make(self.factory, X, columns, self.design.name)
 
 
-def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSource:
-    """Return what ``backend`` stands for, with X as the training points.
+def kernel_source(X: NDArray[Any], purchase: Purchase) -> KernelSource:
+    """Return what the backend of a purchase stands for.
 
-    Parameters
-    ----------
-    backend
-        The parameter of an estimator.
-    X
-        Training points; their kernel if that is precomputed; or their numbers in a finished run.
-    purchase
-        How to buy the kernel if it has to be.
+    X are the training points; their kernel if that is precomputed; or their numbers in a finished
+    run.
     """
+    backend = purchase.backend
     if is_precomputed(backend):
         return GivenKernel(X)
     factory = as_factory(backend)
@@ -332,13 +291,8 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     found = _finished(backend, as_design(purchase.design))
     if found is not None:
         return FinishedRun(*found, X)
-    names = [*NAMES, PRECOMPUTED]
-    near = did_you_mean(backend, names) if isinstance(backend, str) else ""
-    raise InputError(
-        f"backend must be {', '.join(map(repr, names))}, a BackendFactory, a device of "
-        f"Qiskit's, or a finished run (its directory, session or table of counts); got "
-        f"{inert(repr(backend), 100)}.{near}"
-    )
+    run = ", a finished run (its directory, session or table of counts)"
+    raise unknown_backend(backend, PRECOMPUTED, or_else=run)
 
 
 def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray | None] | None:

@@ -10,28 +10,22 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakValueDictionary
 
+import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, as_count, rounded
 from aqka.backends import Backend
 from aqka.backends.factory import BackendFactory
 from aqka.errors import InputError, JobError
 from aqka.estimators._known import Known, KnownPairs, KnownPoints
-from aqka.estimators._requests import (
-    MoreRequest,
-    Request,
-    Settings,
-    TrainingRequest,
-    folders,
-    load,
-    remove,
-    save,
-)
+from aqka.estimators._requests import Request, folders, load, remove, save
+from aqka.estimators._source import Purchase
 from aqka.runs.driver import drive
 from aqka.runs.spend import Spend
 from aqka.sessions import Training
@@ -50,14 +44,9 @@ class Living:
 
     def __init__(self) -> None:
         self._name = uuid.uuid4().hex
-        self._pid: int | None = os.getpid()
+        self._pid: int | None = os.getpid()  # of the original's process; None for a copy
         self.lock = threading.RLock()
         _alive[self._name] = self
-
-    @property
-    def may_buy(self) -> bool:
-        """Whether it is the original, in the process that made it."""
-        return self._pid == os.getpid()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return itself."""
@@ -97,46 +86,22 @@ class Errand(NamedTuple):
 class Store(Living):
     """Carries out requests, one at a time, and keeps what they found.
 
-    Parameters
-    ----------
-    factory, feature_map, settings
-        What every backend and session is made with.
-    directory
-        Where requests have their folders; None keeps nothing.
-
-    Attributes
-    ----------
-    known
-        All that is known of the kernel.
-    session
-        The finished session of the training kernel; None before.
-    test_shots, test_things
-        Shots on other pairs or points, and how many those are.
+    Every backend and session is made as ``purchase`` says, whose design is settled; without a
+    directory in it nothing is kept.
     """
 
-    def __init__(
-        self, factory: BackendFactory, feature_map: Any, settings: Settings, directory: Path | None
-    ) -> None:
+    def __init__(self, factory: BackendFactory, purchase: Purchase, reason: str) -> None:
         super().__init__()
-        design = settings.design
-        self._factory, self._feature_map = factory, feature_map
-        self._settings, self._directory = settings, directory
+        self._factory, self._purchase, self._reason = factory, purchase, reason
+        self._directory: Any = purchase.directory
+        design = purchase.design
+        self.design, self.unit = design.name, design.unit
         self.known: Known = (KnownPairs if design.counts_entries else KnownPoints)(design)
-        self.session: Training | None = None
-        self.test_shots = 0
-        self.test_things = 0
+        self.session: Training | None = None  # of the training kernel, once that is measured
+        self.test_shots = 0  # on other pairs or points
+        self.test_things = 0  # how many those are
         self._taken: set[str] = set()  # folders whose requests are known
         self._broken_off: Errand | None = None  # of a kernel without a directory
-
-    @property
-    def design(self) -> str:
-        """What shots are spent on: pairs or points."""
-        return self._settings.design.name
-
-    @property
-    def unit(self) -> str:
-        """A pair or a point."""
-        return self._settings.design.unit
 
     @property
     def shots_used(self) -> int:
@@ -167,10 +132,11 @@ class Store(Living):
                 with self._alone():
                     itself = rows is cols or (rows.shape == cols.shape and (rows == cols).all())
                     if self.session is None and itself and self.known.is_new(rows):
-                        # -0.0 is 0.0
-                        self._carry_out(TrainingRequest(rows + 0.0, labels))
-                    else:
-                        self._buy_missing(rows, cols, limits)
+                        self._carry_out(_training(rows, labels))
+                    elif self.known.unknown(rows, cols).any():  # not bought by others meanwhile
+                        request = self.known.missing(rows, cols, self._shots_each(limits))
+                        self._check_budget(request, limits)
+                        self._carry_out(request)
             if self.known.unknown(rows, cols).any():
                 lost = self.known.missing(rows, cols, shots=1).count
                 raise JobError(
@@ -184,15 +150,7 @@ class Store(Living):
             self.measure(rows, cols, limits)
             return self.known.entries(rows, cols)
 
-    def _buy_missing(self, rows: FloatArray, cols: FloatArray, limits: Limits) -> None:
-        """Measure what is unknown, evenly, if the budget covers it."""
-        if not self.known.unknown(rows, cols).any():  # another process measured it meanwhile
-            return
-        request = self.known.missing(rows, cols, self._shots_each(limits))
-        self._check_budget(request, limits)
-        self._carry_out(request)
-
-    def _check_budget(self, request: MoreRequest, limits: Limits) -> None:
+    def _check_budget(self, request: Request, limits: Limits) -> None:
         """Refuse a request before its first shot if the budget does not cover all of it."""
         things, session = f"{self.unit}s", self.session
         allowed = limits.test_budget
@@ -239,7 +197,12 @@ class Store(Living):
     def _alone(self) -> Iterator[None]:
         """Let nobody else spend, and know all that has been spent, while the block runs."""
         if self._directory is None:
-            self._check_process()
+            if self._pid != os.getpid():
+                raise InputError(
+                    "this kernel is a copy in another process than its original, so it cannot "
+                    "know what is left of the budget and buys nothing; make the kernel with "
+                    "directory=…, which all its copies share."
+                )
             if self._broken_off is not None:
                 self._finish(self._broken_off, None)
             yield
@@ -249,16 +212,11 @@ class Store(Living):
             yield
 
     def _errand(self, request: Request) -> Errand:
-        backend = self._factory(
-            request.rows,
-            self._feature_map,
-            columns=request.columns,
-            seed=self._settings.seed,
-            design=self.design,
-        )
-        design = self._settings.design.on(backend.lattice, backend.n_qubits)
-        self._settings, self.known.design = self._settings._replace(design=design), design
-        return Errand(request, request.session(self._settings, backend), backend)
+        purchase = self._purchase
+        backend = purchase.make(self._factory, request.rows, request.columns, self.design)
+        design = purchase.design.on(backend.lattice, backend.n_qubits)
+        self._purchase, self.known.design = replace(purchase, design=design), design
+        return Errand(request, request.session(self._purchase, backend, self._reason), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
@@ -270,11 +228,11 @@ class Store(Living):
         self._broken_off = None
         if folder is not None:
             self._taken.add(folder.name)
-        if isinstance(request, MoreRequest):
+        if request.trains:
+            self.session = session
+        else:
             self.test_shots += session.shots_spent
             self.test_things += request.count
-        else:
-            self.session = session
 
     def _catch_up(self, directory: Path) -> None:
         """Take up requests of other processes and earlier runs; one that broke off is finished."""
@@ -283,27 +241,24 @@ class Store(Living):
             if request is not None:
                 self._finish(self._errand(request), folder)
 
-    def _check_process(self) -> None:
-        """Refuse to buy for a copy in another process, which no directory joins to the original."""
-        if not self.may_buy:
-            raise InputError(
-                "this kernel is a copy in another process than its original, so it cannot "
-                "know what is left of the budget and buys nothing; make the kernel with "
-                "directory=…, which all its copies share."
-            )
-
 
 class Shared(Living):
     """What an estimator and its copies have measured together, newest first."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.stores: list[tuple[dict[str, Any], Store]] = []
+        self.stores: list[tuple[Purchase, Store]] = []
 
-    def add(self, settings: dict[str, Any], store: Store) -> None:
-        """Keep what is measured with some settings."""
+    def add(self, purchase: Purchase, store: Store) -> None:
+        """Keep what is measured for a purchase."""
         store._pid = self._pid  # of a copy elsewhere no part may buy
-        self.stores.insert(0, (settings, store))
+        self.stores.insert(0, (purchase, store))
+
+
+def _training(points: FloatArray, labels: NDArray[Any] | None) -> Request:
+    """Return the request for the training kernel of the different ones among points."""
+    first = np.sort(np.unique(rounded(points), axis=0, return_index=True)[1])
+    return Request(points[first] + 0.0, labels=None if labels is None else labels[first])
 
 
 def _make_directory(directory: Path) -> Path:

@@ -1,71 +1,51 @@
 """What is measured as a step of a pipeline: the kernel, or expectation values of each point."""
 
 import warnings
-from inspect import cleandoc
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_array
 from aqka.allocators import make_allocator
 from aqka.backends.circuits import as_rows_and_columns
-from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
-from aqka.designs import Design, Pairs, Points, Projected, as_design
+from aqka.backends.factory import BackendFactory, as_factory
+from aqka.designs import Pairs, Points, Projected, as_design
 from aqka.errors import InputError, NoisyFeaturesWarning
 from aqka.estimates.reduced_states import ReducedStates
+from aqka.estimators._base import Measuring, with_parameters
 from aqka.estimators._known import KnownPoints
-from aqka.estimators._requests import Settings, design_of
-from aqka.estimators._source import choose, training_shots
+from aqka.estimators._requests import design_of
+from aqka.estimators._source import Purchase, unknown_backend
 from aqka.estimators._store import Limits, Shared, Store
 from aqka.sessions import Training
 
-PARAMETERS = """\
-Parameters
-----------
-feature_map : circuit, function or str, optional
-    What the backend takes as one: a Qiskit circuit, a PennyLane function of one point, or a name.
-    The default is the ZZ map, one qubit per feature.
-backend : str, device or BackendFactory, default="statevector"
-    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"light-cone"``, a device of Qiskit's, or
-    a :class:`~aqka.BackendFactory` for any other.
-budget : int or str, optional
-    Shots, QPU time or money for the first fit. {budget}
-{own}test_budget : int, optional
-    Shots for everything that is measured later; may be raised. The default is as many as were
-    spent on the first fit.
-shots_each : int, optional
-    Shots of each {unit} measured later. The default is what one had on average in the first fit.
-directory : path, optional
-    Where every request has its points and its ledger. What it holds is not bought again.
-seed : int, default=0
-    Seed of every draw.
 
-"""
-
-
-class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@with_parameters
+class Measured(TransformerMixin, Measuring):  # type: ignore[misc]
     """What the kernel and the features share: points that are measured once and remembered."""
 
-    _words: tuple[str, str, str]
-    """How the budget, the parameters of its own and the units are described."""
-    _current: Store | None = None
+    _: KW_ONLY
+    test_budget: int | None = None
+    shots_each: int | None = None
+    _described = Measuring._described | {
+        "test_budget": """int, optional
+    Shots for everything that is measured later; may be raised. The default is as many as were
+    spent on the first fit.""",
+        "shots_each": """int, optional
+    Shots of each pair or point measured later. The default is what one had on average in the first
+    fit.""",
+    }
+    _current = cast("Store | None", None)
     """Where it measured last."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Put the parameters into the documentation, before the examples."""
-        super().__init_subclass__(**options)
-        budget, own, unit = cls._words
-        parameters = PARAMETERS.format(budget=budget, own=own, unit=unit)
-        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("Examples\n-", f"{parameters}Examples\n-")
-
-    def _measuring(self) -> dict[str, Any]:
-        """Return the parameters that decide what is measured."""
-        names = ("feature_map", "backend", "budget", "allocator", "directory", "seed", "design")
-        return {name: getattr(self, name, None) for name in names}
+    def _purchase(self) -> Purchase:
+        """Return what decides what is measured."""
+        return Purchase.of(self)
 
     def _limits(self) -> Limits:
         return Limits(self.test_budget, self.shots_each)
@@ -77,7 +57,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         labels = None
-        if y is not None and make_allocator(self._measuring()["allocator"]).steers:
+        if y is not None and make_allocator(self._purchase().allocator).steers:
             labels = np.unique(as_array(y, "y"), return_inverse=True)[1]
         self._current = self._store(rows, fitting=True)
         self._current.measure(rows, rows, self._limits(), labels)
@@ -100,48 +80,25 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """All shots so far, those of copies among them, as far as this process knows."""
         return 0 if self._current is None else self._current.shots_used
 
-    def _matching(self, rows: FloatArray | None = None) -> Store | None:
-        """Return what was measured with these parameters, by this object or one it shares with."""
-        wanted = self._measuring()
-        for settings, store in self._sharing().stores:
-            same = all(_same(value, wanted[name]) for name, value in settings.items())
-            if same and (rows is None or not store.is_about_others(rows)):
-                return store
-        return None
-
     def _sharing(self) -> Shared:
         shared: Shared = self.__dict__.setdefault("_shared", Shared())
         return shared
 
     def _store(self, rows: FloatArray, fitting: bool = False) -> Store:
-        """Return where these points are or will be known.
+        """Return where these points are or will be known, by this object or one it shares with.
 
         A fit with new points alone begins anew, with a budget of its own.
         """
-        shared = self._sharing()
+        shared, purchase = self._sharing(), self._purchase()
         with shared.lock:  # threads that ask at once settle on one design
-            store = self._matching(rows if fitting else None)
-            if store is None:
-                store = self._new_store(rows)
-                shared.add(self._measuring(), store)
+            for known, store in shared.stores:
+                pairs = zip(vars(known).values(), vars(purchase).values(), strict=True)
+                same = all(_same(one, other) for one, other in pairs)
+                if same and not (fitting and store.is_about_others(rows)):
+                    return store
+            store = _new_store(rows, purchase)
+            shared.add(purchase, store)
             return store
-
-    def _new_store(self, rows: FloatArray) -> Store:
-        given = self._measuring()
-        allocator = make_allocator(given["allocator"])
-        factory, seed, budget = _factory_of(given["backend"]), given["seed"], given["budget"]
-        directory = given["directory"]
-        directory = None if directory is None else Path(directory).absolute()
-        design = as_design(given["design"]) or as_design(design_of(directory) or "auto")
-        reason = ""
-        if design is None:
-            # The better one for the labels of as many new points, with the same shots each.
-            shots = training_shots(budget, len(rows), rows.shape[1], Pairs())
-            choice = choose(factory, rows, self, 2 * shots, None)
-            design, reason = choice.design, choice.reason
-        allocator.over(design.unit)  # refused here if it is not for this design
-        settings = Settings(budget, allocator, seed, design, reason)
-        return Store(factory, given["feature_map"], settings, directory)
 
     def __getstate__(self) -> Any:
         """Return what to copy or pickle: a copy shares what was measured, and the budget."""
@@ -155,6 +112,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return made
 
 
+@with_parameters
 class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[misc]
     """A measured kernel for every model that takes a precomputed one.
 
@@ -192,41 +150,17 @@ class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[
     (np.True_, 1400)
     """
 
-    _words = (
-        "The default is 16 shots a pair, or\n    16 · 2ⁿ a point of n qubits (at most 10 count).",
-        """\
-allocator : str or Allocator, optional
-    How the shots of the first fit are shared out. The default is uniform.
-design : str or Design, default="auto"
+    allocator: Any = None
+    design: Any = "auto"
+    _described = Measured._described | {
+        "budget": f"""{Measured._described["budget"]}
+    For the first fit. The default is 16 shots a pair, or 16 · 2ⁿ a point of n qubits (at most 10
+    count).""",
+        "design": """str or Design, default="auto"
     What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
     ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels where
-    as many new points follow.
-""",
-        "pair or point",
-    )
-
-    def __init__(
-        self,
-        feature_map: Any = None,
-        backend: Any = STATEVECTOR,
-        budget: int | str | None = None,
-        allocator: Any = None,
-        design: str | Design = "auto",
-        *,
-        test_budget: int | None = None,
-        shots_each: int | None = None,
-        directory: str | Path | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.feature_map = feature_map
-        self.backend = backend
-        self.budget = budget
-        self.allocator = allocator
-        self.design = design
-        self.test_budget = test_budget
-        self.shots_each = shots_each
-        self.directory = directory
-        self.seed = seed
+    as many new points follow.""",
+    }
 
     def transform(self, X: Any) -> FloatArray:
         """Return the kernel of points with the training points, as measured.
@@ -267,6 +201,7 @@ OPERATORS = {
 }
 
 
+@with_parameters
 class QuantumFeatures(Measured):
     """Measured expectation values of Pauli operators, as features for any model.
 
@@ -297,50 +232,27 @@ class QuantumFeatures(Measured):
     (12000, ['X0', 'Y0', 'Z0', 'X1', 'Y1', 'Z1'])
     """
 
-    _words = (
-        "The default is 16 · 2ⁿ a\n    point of n qubits (at most 10 count).",
-        """\
-operators : {"single", "neighbours", "pairs", "all"}, default="single"
+    operators: str = "single"
+    shrink: bool = False
+    _described = Measured._described | {
+        "budget": f"""{Measured._described["budget"]}
+    For the first fit. The default is 16 · 2ⁿ a point of n qubits (at most 10 count).""",
+        "operators": """{"single", "neighbours", "pairs", "all"}, default="single"
     Pauli operators of each qubit; also of neighbours, which are the pairs that the feature map's
     gates act on, or those on a line; also of every two qubits; or all Pauli strings of points of up
-    to four qubits, in 3ⁿ settings.
-shrink : bool, default=False
+    to four qubits, in 3ⁿ settings.""",
+        "shrink": """bool, default=False
     Multiply each feature by the share of its variance over the training points that is not shot
-    noise, max(0, 1 - mean error² / variance). It helps at few shots and changes little at many.
-""",
-        "point",
-    )
+    noise, max(0, 1 - mean error² / variance). It helps at few shots and changes little at many.""",
+    }
 
-    def __init__(
-        self,
-        feature_map: Any = None,
-        backend: Any = STATEVECTOR,
-        budget: int | str | None = None,
-        operators: str = "single",
-        shrink: bool = False,
-        *,
-        test_budget: int | None = None,
-        shots_each: int | None = None,
-        directory: str | Path | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.feature_map = feature_map
-        self.backend = backend
-        self.budget = budget
-        self.operators = operators
-        self.shrink = shrink
-        self.test_budget = test_budget
-        self.shots_each = shots_each
-        self.directory = directory
-        self.seed = seed
-
-    def _measuring(self) -> dict[str, Any]:
+    def _purchase(self) -> Purchase:
         if self.operators not in OPERATORS:
             raise InputError(
                 f"operators must be one of {', '.join(map(repr, OPERATORS))}, got "
                 f"{self.operators!r}."
             )
-        return super()._measuring() | {"design": Points(OPERATORS[self.operators])}
+        return replace(super()._purchase(), design=Points(OPERATORS[self.operators]))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
@@ -390,12 +302,19 @@ def _same(one: Any, other: Any) -> bool:
         return repr(one) == repr(other)
 
 
-def _factory_of(backend: Any) -> BackendFactory:
-    factory = as_factory(backend)
+def _new_store(rows: FloatArray, purchase: Purchase) -> Store:
+    """Return a new store, its design settled: that of its directory, or else the better one."""
+    allocator, factory = make_allocator(purchase.allocator), as_factory(purchase.backend)
     if factory is None:
-        raise InputError(
-            f"backend must be {', '.join(map(repr, NAMES))}, a device of Qiskit's or a "
-            f"BackendFactory, got {backend!r}; for example BackendFactory(SamplerBackend, "
-            "sampler=make)."
-        )
-    return factory
+        raise unknown_backend(purchase.backend)
+    directory = None if purchase.directory is None else Path(purchase.directory).absolute()
+    design, reason = as_design(purchase.design), ""
+    design = design or as_design(design_of(directory) or "auto")
+    if design is None:
+        # The better one for the labels of as many new points, with the same shots each.
+        shots = purchase.training_shots(len(rows), rows.shape[1], Pairs())
+        choice = purchase.choose(factory, rows, 2 * shots)
+        design, reason = choice.design, choice.reason
+    allocator.over(design.unit)  # refused here if it is not for this design
+    settled = replace(purchase, allocator=allocator, design=design, directory=directory)
+    return Store(factory, settled, reason)

@@ -14,14 +14,36 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Never
 from aqka.errors import InputError
-from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator, as_weights
+from aqka.estimators._base import (
+    QuantumClassifier,
+    QuantumKernelEstimator,
+    as_weights,
+    with_parameters,
+)
 from aqka.estimators._source import OnRound
+from aqka.learners import Learner, make_learner
 from aqka.learners.balanced import Balanced
 from aqka.maths.spectrum import left_out
 from aqka.sessions import Values
 
 
-class QuantumRidgeClassifier(QuantumClassifier):
+@with_parameters
+class Ridge(QuantumKernelEstimator):
+    """What both ridges share: their learner."""
+
+    learner: Any = None
+    _described = QuantumKernelEstimator._described | {
+        "learner": """str or Learner, optional
+    How the head is fitted; see :func:`~aqka.learner_names`. The default is that of the design:
+    ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.""",
+    }
+
+    def _chosen_learner(self, default: str) -> Learner:
+        return make_learner(default if self.learner is None else self.learner)
+
+
+@with_parameters
+class QuantumRidgeClassifier(QuantumClassifier, Ridge):
     """Kernel ridge classification under a shot budget.
 
     More than two classes are separated each from the rest, by heads that share one kernel.
@@ -93,7 +115,8 @@ def probabilities(decision: FloatArray, temperature: float) -> FloatArray:
     return np.asarray(softmax(temperature * score_per_class(decision), axis=1))
 
 
-class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc]
+@with_parameters
+class QuantumRidge(RegressorMixin, Ridge):  # type: ignore[misc]
     """Kernel ridge regression under a shot budget; the target's mean is the intercept.
 
     Examples
@@ -163,9 +186,7 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
             Also give intervals that count the training shots;
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
-        points, shots = self._test_points(X, budget)
-        found: Values = self.source_.predict(self.head_, points, shots, Never(), level)
-        found = self._with_total_interval(found) if total else found
+        found: Values = self._measured(X, budget, Never(), level, total)
         return found.in_units(self.scale_, self.intercept_)
 
     def predict(

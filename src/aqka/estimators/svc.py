@@ -1,19 +1,16 @@
 """Support vector classification under a shot budget."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import DEFAULT_C, Problem
-from aqka.estimators._base import QuantumClassifier
+from aqka.estimators._base import QuantumClassifier, with_parameters
 from aqka.learners import Learner
 from aqka.learners.svm import Svm
 
 
+@with_parameters
 class QuantumSVC(QuantumClassifier):
     """Support vector classification under a shot budget.
 
@@ -30,37 +27,11 @@ class QuantumSVC(QuantumClassifier):
     True
     """
 
-    _head_parameter = f"""\
-C : float, default={DEFAULT_C:g}
-    Box of the dual: the larger, the fewer training points are left on the wrong side.
-"""
-
-    def __init__(
-        self,
-        feature_map: Any = None,
-        backend: Any = STATEVECTOR,
-        budget: int | str | None = None,
-        allocator: Any = None,
-        C: float = DEFAULT_C,
-        *,
-        directory: str | Path | None = None,
-        seed: int = 0,
-        design: Any = "auto",
-        new_points: int | None = None,
-        prior: Any = "auto",
-    ) -> None:
-        super().__init__(
-            feature_map,
-            backend,
-            budget,
-            allocator,
-            directory=directory,
-            seed=seed,
-            design=design,
-            new_points=new_points,
-            prior=prior,
-        )
-        self.C = C
+    C: float = DEFAULT_C
+    _described = QuantumClassifier._described | {
+        "C": f"""float, default={DEFAULT_C:g}
+    Box of the dual: the larger, the fewer training points are left on the wrong side.""",
+    }
 
     def _chosen_learner(self, default: str) -> Learner:
         return Svm()

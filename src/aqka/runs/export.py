@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
 from aqka._util.arrays import IntArray
 from aqka._util.files import open_atomically
+from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.core.calibration import CalibrationTable
 from aqka.core.pairs import PairTable
@@ -64,6 +65,7 @@ class Outcomes(NamedTuple):
 
 
 Counts = Measurements | Outcomes
+Table = TypeVar("Table", bound=UnitTable | CalibrationTable)
 
 
 class Recorded(NamedTuple):
@@ -151,9 +153,7 @@ def table_in(history: History, path: str | Path) -> PairTable | PointTable:
             f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
             "pairs; measurements() gives its counts, predict() its result without a new shot."
         )
-    table = empty_table(history)
-    fill(table, history)
-    return table
+    return fill(empty_table(history), history)
 
 
 def empty_table(history: History) -> PairTable | PointTable:
@@ -177,10 +177,11 @@ def empty_table(history: History) -> PairTable | PointTable:
         ) from error
 
 
-def fill(table: UnitTable | CalibrationTable, history: History) -> None:
-    """Add all counts of a table's kind that a run has to it."""
+def fill(table: Table, history: History) -> Table:
+    """Add all counts of a table's kind that a run has to it, and return it."""
     for round in history.rounds:
         round.add_to(table)
+    return table
 
 
 def calibration_in(history: History) -> CalibrationTable | None:
@@ -188,9 +189,7 @@ def calibration_in(history: History) -> CalibrationTable | None:
     extent = history.extent
     if extent.calibration is None or extent.pauli is None:
         return None
-    table = CalibrationTable(extent.pauli[1])
-    fill(table, history)
-    return table
+    return fill(CalibrationTable(extent.pauli[1]), history)
 
 
 def export(path: str | Path, target: str | Path) -> int:
@@ -212,7 +211,7 @@ def export(path: str | Path, target: str | Path) -> int:
             "chooses the format."
         )
     if writer is _write_parquet:
-        _pyarrow()  # say that it is missing before reading anything
+        require("pyarrow", "parquet")  # before anything is read
     found = measurements(path)
     try:
         with open_atomically(file) as stream:
@@ -236,21 +235,8 @@ def _write_npz(found: Counts, stream: IO[bytes]) -> None:
 
 
 def _write_parquet(found: Counts, stream: IO[bytes]) -> None:
-    pyarrow = _pyarrow()
-    from pyarrow import parquet
-
-    parquet.write_table(pyarrow.table(_columns(found)), stream)
-
-
-def _pyarrow() -> Any:
-    """Return pyarrow, or say how to get it."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise InputError(
-            "a .parquet target needs pyarrow: pip install 'aqka[parquet]', or choose .csv or .npz."
-        ) from error
-    return pyarrow
+    table = require("pyarrow", "parquet").table(_columns(found))
+    require("pyarrow.parquet", "parquet").write_table(table, stream)
 
 
 WRITERS: dict[str, Callable[[Counts, IO[bytes]], None]] = {

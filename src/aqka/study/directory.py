@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
+
 from aqka._util import files
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
@@ -156,12 +158,13 @@ def hold_run(directory: Path) -> Iterator[None]:
     where = inert(directory, 300)
     with ExitStack() as held:
         try:
-            with files.explained(f"cannot write in {where}"):
-                held.enter_context(files.hold_lock(directory / LOCK_NAME))
-        except files.AlreadyHeldError:
+            held.enter_context(FileLock(directory / LOCK_NAME, timeout=0))
+        except Timeout:
             raise LedgerError(
                 f"another process is at work on {where}; look with 'aqka watch'."
             ) from None
+        except OSError as error:
+            raise InputError(f"cannot write in {where}: {error.strerror}.") from None
         yield
 
 

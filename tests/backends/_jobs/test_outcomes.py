@@ -50,7 +50,7 @@ def test_only_the_first_job_has_sentinels():
     assert DealtRows.of(CHUNK, 1, DEAL, Sentinels((7,), 8)).sentinels is None
 
 
-@pytest.mark.parametrize(("slots", "shots"), [(4, 5), (8, 4)])
-def test_too_few_outcomes_are_refused(slots, shots):
-    with pytest.raises(JobError, match="fewer than sent"):
+@pytest.mark.parametrize(("slots", "shots"), [(4, 5), (8, 4), (12, 5)])
+def test_other_outcomes_than_sent_are_refused(slots, shots):
+    with pytest.raises(JobError, match="not the 8 of 5 that were sent"):
         DealtRows.of(CHUNK, 0, DEAL, None).read(result_of(slots, shots), 8, "job")

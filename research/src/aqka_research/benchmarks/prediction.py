@@ -10,7 +10,7 @@ import numpy as np
 
 from aqka import MatrixBackend, Problem, Training, acquire
 from aqka._util.arrays import FloatArray
-from aqka.core.blocks import BlockTable
+from aqka.core.pairs import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task
 from aqka.designs import KernelEstimate, Settle

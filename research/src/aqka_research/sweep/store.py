@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy
+from filelock import FileLock, Timeout
 
 from aqka._util.arrays import text_digest
-from aqka._util.files import AlreadyHeldError, hold_lock
 from aqka.errors import InputError
 from aqka.version import __version__
 
@@ -92,8 +92,9 @@ class Store:
     def __enter__(self) -> "Store":
         """Lock the file and read it."""
         try:
-            self._held.enter_context(hold_lock(Path(f"{self._path}.lock")))
-        except AlreadyHeldError:
+            # The operating system drops it when the process ends, however it ends.
+            self._held.enter_context(FileLock(f"{self._path}.lock", timeout=0))
+        except Timeout:
             raise InputError(
                 f"store {str(self._path)!r} is being written by another process; "
                 "wait for it, or name another."

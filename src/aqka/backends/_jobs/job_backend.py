@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally
 from aqka.backends._jobs.rows import (
     Chunk,
     JobShape,
@@ -23,11 +23,12 @@ from aqka.backends._jobs.rows import (
 from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends._programs import BY_DESIGN, CircuitBackend, SentCircuits, program_of
 from aqka.backends._tiles.deal import Deal, Sentinels
-from aqka.backends.base import JobState, Workload, check_design, check_plan
+from aqka.backends.base import JobState, Workload, check_design, check_plan, wrapped
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.job_service import (
+    ExecutionMode,
     JobRequest,
     JobService,
     cancel_queued,
@@ -54,6 +55,8 @@ class JobBackend(CircuitBackend):
     layout of the rows, so it can be collected by another process that can reach the jobs.
     """
 
+    _device_name = ""  # of the one device that a run must stay on; empty where any may run it
+
     def __init__(
         self,
         service: JobService,
@@ -68,7 +71,7 @@ class JobBackend(CircuitBackend):
         fractional: bool = False,
     ) -> None:
         self._rows, self._columns = as_rows_and_columns(X, columns)
-        self._service, self._job_shape = service, jobs
+        self._service, self._job_shape, self._mode = service, jobs, ExecutionMode()
         self._usage: dict[str, float | None] = {}
         self._seconds_left: float | None = None
         self._share = 0.0  # of these seconds, for each second that a submission is expected to take
@@ -83,12 +86,7 @@ class JobBackend(CircuitBackend):
         self._seed = seed
         self._tiles = None if tiles.count == 1 else TilesInUse(service.target, tiles)
         self._sentinels: Sentinels | None = None
-        self._check_tiles()
-        _ = self.tiling  # and of what no tile can be found for
         self._forget_submissions()
-
-    def _check_tiles(self) -> None:
-        """Refuse tiles that could not be run, before places are looked for."""
 
     def _forget_submissions(self) -> None:
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
@@ -158,15 +156,8 @@ class JobBackend(CircuitBackend):
             np.add.at(found, (chunk.plan_rows, tiles), chunk.row_shots())
         return found
 
-    @property
-    def replayable(self) -> bool:
-        """Whether a tag can be run again for the same hits, as on a seeded simulator."""
-        return self._service.replayable
-
-    @property
-    def is_paid(self) -> bool:
-        """Whether jobs may cost money: all but those of simulators that are known."""
-        return self._service.is_paid
+    replayable = wrapped("replayable", "_service")
+    is_paid = wrapped("is_paid", "_service")
 
     @property
     def usage(self) -> dict[str, float | None]:
@@ -176,10 +167,6 @@ class JobBackend(CircuitBackend):
     def limit_seconds(self, seconds: float | None) -> None:
         """Let all jobs of a later submission together run no longer than so many QPU seconds."""
         self._seconds_left = seconds
-
-    def _open_mode(self) -> Any:
-        """Return the session or batch that jobs are sent in; None: they are plain."""
-        return None
 
     def _prepare(self, plan: Plan) -> None:
         """Make ready to send a plan, or refuse it."""
@@ -273,8 +260,7 @@ class JobBackend(CircuitBackend):
         if self._service.pace is not None:
             self._service.pace.wait()
         tags, seed = [shorten_tag(tag), part], tag_seed(self._seed, f"{tag}/{part}")
-        mode = self._open_mode()
-        request = JobRequest(circuit, values, shots, tags, seed, mode, seconds)
+        request = JobRequest(circuit, values, shots, tags, seed, self._mode.handle, seconds)
         return str(self._service.run(request).job_id())
 
     def recover(self, plan: Plan, tag: str) -> str | None:
@@ -369,7 +355,8 @@ class JobBackend(CircuitBackend):
                     job = find_job(self._service, job_id)
                     jobs.append(job)
                     result = wait_for_result(job, local=self._service.is_local)
-                self._count(tally, result, parsed, chunk, k, ticket)
+                dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
+                bits, seen = dealt.read(result, self.n_qubits, job_id)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their outcomes
                 # A job that cannot be found may have been run; those of simulators are free.
@@ -378,6 +365,9 @@ class JobBackend(CircuitBackend):
                 if result is not None or run:
                     lost += int(chunk.row_shots().sum())
                 continue
+            tally.take(bits, chunk)
+            if seen is not None:
+                self._tile_hits[ticket] = seen
             counted.append(job_id)
             shots += chunk.per_plan_row(chunk.row_shots(), len(shots))
         if not self._service.is_local:
@@ -392,31 +382,6 @@ class JobBackend(CircuitBackend):
             ) from failed
         return tally.answer()
 
-    def _count(
-        self,
-        tally: HitTally | OutcomeTally,
-        result: Any,
-        parsed: Ticket,
-        chunk: Chunk,
-        k: int,
-        ticket: str,
-    ) -> None:
-        """Count the outcomes of the k-th job, and keep what its sentinels saw."""
-        job_id = parsed.job_ids[k]
-        if parsed.deal is None:
-            bits, seen = packed_bits(result, self.n_qubits, job_id), None
-        else:
-            dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
-            bits, seen = dealt.read(result, self.n_qubits, job_id)
-        try:
-            tally.take(bits, chunk)
-        except InputError as error:
-            raise JobError(
-                f"the result of job {job_id} is not that of its rows: {error}"
-            ) from error
-        if seen is not None:
-            self._tile_hits[ticket] = seen
-
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.
 
@@ -429,11 +394,6 @@ class JobBackend(CircuitBackend):
             # The rule, not the tiles found, which change with every calibration.
             parts += f", tiles={self._tiles.rule.describe()}"
         return f"{type(self).__name__}({parts})"
-
-    @property
-    def _device_name(self) -> str:
-        """The name of the one device that a run must stay on; empty where any may run it."""
-        return ""
 
     def _values(self, plan: Plan, which: IntArray) -> FloatArray:
         program = program_of(plan)

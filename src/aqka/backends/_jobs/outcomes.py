@@ -18,21 +18,18 @@ Bits = NDArray[np.uint8]
 """Packed bits, rows by shots by bytes, the last byte least significant."""
 
 
-def packed_bits(result: Any, n_qubits: int, job_id: str) -> Bits:
-    """Return the bits of all qubits of a job without tiles."""
-    return _register(result, "meas", n_qubits, job_id)
-
-
-def tile_bits(
+def _all_bits(
     result: Any, n_tiles: int, n_qubits: int, job_id: str
 ) -> tuple[tuple[str, ...], Bits]:
-    """Return the tiles' names in order, and the bits of every slot: row by row, tile by tile."""
+    """Return the registers' names in order, and the bits of every slot: by rows, then by tiles."""
     try:
         names = tuple(sorted(result[0].data.keys()))
     except (TypeError, IndexError, KeyError, AttributeError) as error:
         raise JobError(f"job {job_id} holds no outcomes; was it sent by this backend?") from error
     if len(names) != n_tiles:
-        raise JobError(f"job {job_id} holds {len(names)} registers, not those of {n_tiles} tiles.")
+        raise JobError(
+            f"job {job_id} holds {len(names)} registers, not the {n_tiles} of its tiles."
+        )
     parts = [_register(result, name, n_qubits, job_id) for name in names]
     if len({part.shape for part in parts}) > 1:
         raise JobError(f"job {job_id} holds registers of different shapes.")
@@ -68,7 +65,7 @@ def all_zero(bits: Bits) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class DealtRows:
-    """The slots of a job's rows and of its sentinels."""
+    """The slots of a job's rows and of its sentinels; without tiles a row is a slot."""
 
     n_tiles: int
     shots: int  # of every row
@@ -78,8 +75,13 @@ class DealtRows:
     which: IntArray  # of the sentinels' points is measured in each of their slots
 
     @classmethod
-    def of(cls, chunk: Chunk, k: int, deal: Deal, sentinels: Sentinels | None) -> "DealtRows":
+    def of(
+        cls, chunk: Chunk, k: int, deal: Deal | None, sentinels: Sentinels | None
+    ) -> "DealtRows":
         """Return the rows of the k-th job of a submission."""
+        if deal is None:
+            slots = np.arange(len(chunk.plan_rows))
+            return cls(1, chunk.shots, slots, None, slots[:0], slots[:0])
         slots = deal.slots(chunk.plan_rows, k)
         if sentinels is None or k > 0:
             return cls(deal.n_tiles, chunk.shots, slots, None, slots[:0], slots[:0])
@@ -91,25 +93,29 @@ class DealtRows:
         """The point that each sentinel slot measures."""
         return np.array(() if self.sentinels is None else self.sentinels.points, int)[self.which]
 
+    @property
+    def n_slots(self) -> int:
+        """Slots of all rows of the tiled circuit, those that nothing was dealt to included."""
+        last = max(self.slots.max(initial=-1), self.sentinel_slots.max(initial=-1))
+        return int(last // self.n_tiles + 1) * self.n_tiles
+
     def side_by_side(self, values: FloatArray, beside: FloatArray) -> FloatArray:
         """Return the values of each row of the tiled circuit, rows by tiles by parameters.
 
         ``beside`` are the sentinels' values. Slots that nothing was dealt to hold zeros, and
         their outcomes are ignored.
         """
-        taken = np.append(self.slots, self.sentinel_slots)
-        rows = int(taken.max(initial=-1)) // self.n_tiles + 1
-        laid = np.zeros((rows * self.n_tiles, values.shape[1]))
-        laid[taken] = np.concatenate([values, beside])
-        return laid.reshape(rows, self.n_tiles, values.shape[1])
+        laid = np.zeros((self.n_slots, values.shape[1]))
+        laid[np.append(self.slots, self.sentinel_slots)] = np.concatenate([values, beside])
+        return laid.reshape(-1, self.n_tiles, values.shape[1])
 
     def read(self, result: Any, n_qubits: int, job_id: str) -> tuple[Bits, TileHits | None]:
         """Return the bits of each row of the chunk, and what the sentinels saw."""
-        names, bits = tile_bits(result, self.n_tiles, n_qubits, job_id)
-        last = max(self.slots.max(initial=-1), self.sentinel_slots.max(initial=-1))
-        if len(bits) <= last or bits.shape[1] < self.shots:
+        names, bits = _all_bits(result, self.n_tiles, n_qubits, job_id)
+        if len(bits) != self.n_slots or bits.shape[1] < self.shots:
             raise JobError(
-                f"job {job_id} holds {len(bits)} slots of {bits.shape[1]} shots, fewer than sent."
+                f"job {job_id} holds {len(bits)} outcomes of {bits.shape[1]} shots, not the "
+                f"{self.n_slots} of {self.shots} that were sent."
             )
         if self.sentinels is None:
             return bits[self.slots], None

@@ -38,23 +38,14 @@ class Chunk:
         A sampler may return more shots than requested (twirling rounds up), so only the first
         ones are counted.
         """
-        self._check(zeros.shape)
         zeros = zeros[:, : self.shots] & self._counts()
         return np.asarray(zeros.sum(axis=1, dtype=np.int64))
 
     def seen(self, bits: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.uint8]]:
         """Return row of the plan and bytes of every shot that counts, given rows by shots."""
-        self._check(bits.shape[:2])
         counts = np.broadcast_to(self._counts(), (len(self.plan_rows), self.shots))
         rows, shots = np.nonzero(counts)
         return self.plan_rows[rows], bits[rows, shots]
-
-    def _check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 2 or shape[0] != len(self.plan_rows) or shape[1] < self.shots:
-            raise InputError(
-                f"outcomes must be {len(self.plan_rows)} rows of at least {self.shots} shots, "
-                f"got shape {shape}."
-            )
 
     def _counts(self) -> BoolArray:
         """Return which shots of each row count."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -65,10 +64,7 @@ def _rows(calibration: Calibration) -> list[list[int]]:
 
 def _by_springs(calibration: Calibration) -> FloatArray:
     rustworkx = require("rustworkx", "qiskit")
-    graph = rustworkx.PyGraph()
-    graph.add_nodes_from(range(calibration.n_qubits))
-    graph.add_edges_from_no_data(list(calibration.couplers))
-    found = rustworkx.spring_layout(graph, num_iter=500, seed=1)
+    found = rustworkx.spring_layout(calibration.graph(), num_iter=500, seed=1)
     where = np.array([found[k] for k in range(calibration.n_qubits)])
     lengths = np.linalg.norm(np.diff(where[np.array(calibration.couplers)], axis=1), axis=2)
     return np.asarray(where / np.median(lengths))
@@ -83,20 +79,35 @@ Marks = Sequence[tuple[tuple[int, ...], float]]
 def draw_chip(
     calibration: Calibration, marks: Marks, title: str, label: str, path: str | Path
 ) -> None:
-    """Draw qubits and couplers, those of each mark in the colour of its value."""
+    """Draw qubits and couplers, those of each mark in the colour of its value, dead ones dotted."""
     if Path(path).suffix not in PICTURES:
         raise InputError(f"picture must end in {', '.join(PICTURES)}, got {str(path)!r}.")
+    matplotlib = require("matplotlib", "plot")
     where = positions(calibration)
     width, height = (np.ptp(where, axis=0) + 2) * INCHES
     figure = require("matplotlib.figure", "plot").Figure(
         figsize=(max(width, 4.5) + 0.8, max(height, 2.0) + 0.4), layout="constrained"
     )
     axes = figure.subplots()
-    _draw_couplers(axes, calibration, where)
-    scale = _draw_marks(axes, calibration, where, marks)
-    taken = {qubit for qubits, _ in marks for qubit in qubits}
+    values = [value for _, value in marks]
+    # White numbers are read on all of these colours.
+    colours = matplotlib.colormaps["viridis"].resampled(256)(np.linspace(0, 0.75, 256))
+    scale = require("matplotlib.cm", "plot").ScalarMappable(
+        matplotlib.colors.Normalize(min(values) - 0.01, max(values) + 0.01),
+        matplotlib.colors.ListedColormap(colours),
+    )
+    mark_of = {qubit: k for k, (qubits, _) in enumerate(marks) for qubit in qubits}
+    working = {frozenset(qubits) for _, qubits in calibration.errors}
+    for a, b in calibration.couplers:
+        style = "-" if {a, b} in working else ":"
+        axes.plot(*where[[a, b]].T, color=GREY, lw=1, ls=style, alpha=0.6, zorder=1)
+        if a in mark_of and mark_of[a] == mark_of.get(b):
+            axes.plot(*where[[a, b]].T, color=scale.to_rgba(values[mark_of[a]]), lw=6, zorder=3)
+    axes.scatter(*where.T, s=90, color="white", edgecolors=GREY, linewidths=0.8, zorder=2)
     for qubit, (x, y) in enumerate(where):
-        colour = "white" if qubit in taken else GREY
+        if qubit in mark_of:
+            axes.scatter(x, y, s=150, color=[scale.to_rgba(values[mark_of[qubit]])], zorder=4)
+        colour = "white" if qubit in mark_of else GREY
         axes.text(x, y, str(qubit), ha="center", va="center", fontsize=6, color=colour, zorder=5)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -105,31 +116,3 @@ def draw_chip(
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7)
     figure.savefig(path, dpi=100)
-
-
-def _draw_couplers(axes: Any, calibration: Calibration, where: FloatArray) -> None:
-    """Draw all qubits in grey, and dead couplers dotted."""
-    working = {frozenset(qubits) for _, qubits in calibration.errors}
-    for a, b in calibration.couplers:
-        style = "-" if {a, b} in working else ":"
-        axes.plot(*where[[a, b]].T, color=GREY, lw=1, ls=style, alpha=0.6, zorder=1)
-    axes.scatter(*where.T, s=90, color="white", edgecolors=GREY, linewidths=0.8, zorder=2)
-
-
-def _draw_marks(axes: Any, calibration: Calibration, where: FloatArray, marks: Marks) -> Any:
-    """Draw the marks over them; return the scale of colours."""
-    matplotlib = require("matplotlib", "plot")
-    values = [value for _, value in marks]
-    # White numbers are read on all of these colours.
-    colours = matplotlib.colormaps["viridis"].resampled(256)(np.linspace(0, 0.75, 256))
-    scale = require("matplotlib.cm", "plot").ScalarMappable(
-        matplotlib.colors.Normalize(min(values) - 0.01, max(values) + 0.01),
-        matplotlib.colors.ListedColormap(colours),
-    )
-    for qubits, value in marks:
-        colour = scale.to_rgba(value)
-        for a, b in calibration.couplers:
-            if {a, b} <= set(qubits):
-                axes.plot(*where[[a, b]].T, color=colour, lw=6, zorder=3)
-        axes.scatter(*where[list(qubits)].T, s=150, color=[colour], zorder=4)
-    return scale

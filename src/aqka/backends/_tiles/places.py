@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,21 +31,17 @@ class Calibration:
     # Of a gate, or of ``measure``, on qubits in the gate's direction; without what is dead.
     errors: dict[tuple[str, tuple[int, ...]], float]
 
-    def neighbours(self) -> list[set[int]]:
-        """Return the neighbours of each qubit; a dead coupler still makes neighbours."""
-        found: list[set[int]] = [set() for _ in range(self.n_qubits)]
-        for a, b in self.couplers:
-            found[a].add(b)
-            found[b].add(a)
-        return found
-
-    def pieces(self) -> list[int]:
-        """Return the sizes of the coupling map's connected pieces, the largest first."""
-        rustworkx = require("rustworkx", "qiskit")
-        graph = rustworkx.PyGraph()
+    def graph(self) -> Any:
+        """Return the coupling map, to which dead couplers belong."""
+        graph = require("rustworkx", "qiskit").PyGraph()
         graph.add_nodes_from(range(self.n_qubits))
         graph.add_edges_from_no_data(list(self.couplers))
-        return sorted(map(len, rustworkx.connected_components(graph)), reverse=True)
+        return graph
+
+    def neighbours(self) -> list[set[int]]:
+        """Return the neighbours of each qubit."""
+        graph = self.graph()
+        return [set(graph.neighbors(qubit)) for qubit in range(self.n_qubits)]
 
 
 def read_calibration(device: Any) -> Calibration:
@@ -154,7 +151,7 @@ def find_places(shape: Shape, calibration: Calibration) -> list[Place]:
     """Return every set of qubits that the circuit fits on, the best first.
 
     The best of all ways to stand on the same qubits is kept. Dead couplers and gates without a
-    calibration are left out. The embeddings of the interaction graph are found by VF2.
+    calibration are left out.
     """
     best: dict[frozenset[int], Place] = {}
     for qubits in _embeddings(shape, calibration):
@@ -163,7 +160,14 @@ def find_places(shape: Shape, calibration: Calibration) -> list[Place]:
         if success > 0 and (known is None or success > known.success):
             best[frozenset(qubits)] = Place(qubits, success)
     if not best:
-        raise InputError(_no_place(shape, calibration))
+        pieces = map(len, require("rustworkx", "qiskit").connected_components(calibration.graph()))
+        sizes = ", ".join(map(str, sorted(pieces, reverse=True)))
+        apart = f" The coupling map is not connected: its pieces have {sizes} qubits."
+        raise InputError(
+            f"{calibration.name} has no place for the circuit, which after transpiling uses "
+            f"{shape.n_qubits} qubits, on couplers that work.{apart if ',' in sizes else ''} Use "
+            "fewer qubits or another device."
+        )
     return sorted(best.values(), key=lambda place: (-place.success, place.qubits))
 
 
@@ -178,18 +182,14 @@ def estimate_success(shape: Shape, qubits: tuple[int, ...], calibration: Calibra
     return math.exp(exponent)
 
 
-def _embeddings(shape: Shape, calibration: Calibration) -> "itertools.islice[tuple[int, ...]]":
+def _embeddings(shape: Shape, calibration: Calibration) -> Iterator[tuple[int, ...]]:
     """Return the ways to lay the interaction graph on the couplers that work."""
     rustworkx = require("rustworkx", "qiskit")
     chip = _directed({qubits for _, qubits in calibration.errors}, calibration.n_qubits)
     pattern = _directed(shape.couplings, shape.n_qubits)
     mappings = rustworkx.vf2_mapping(chip, pattern, subgraph=True, induced=False)
-    # Its keys are the chip's qubits.
-    found = (
-        tuple(qubit for qubit, _ in sorted(mapping.items(), key=lambda item: item[1]))
-        for mapping in mappings
-    )
-    return itertools.islice(found, MAX_MAPPINGS)
+    for mapping in itertools.islice(mappings, MAX_MAPPINGS):  # from the chip's qubits
+        yield tuple(sorted(mapping, key=mapping.__getitem__))
 
 
 def _directed(edges: Any, n_nodes: int) -> Any:
@@ -197,20 +197,6 @@ def _directed(edges: Any, n_nodes: int) -> Any:
     graph.add_nodes_from(range(n_nodes))
     graph.add_edges_from_no_data(sorted(edge for edge in edges if len(edge) == 2))
     return graph
-
-
-def _no_place(shape: Shape, calibration: Calibration) -> str:
-    pieces = calibration.pieces()
-    apart = (
-        f" The coupling map is not connected: its pieces have {', '.join(map(str, pieces))} qubits."
-        if len(pieces) > 1
-        else ""
-    )
-    return (
-        f"{calibration.name} has no place for the circuit, which after transpiling uses "
-        f"{shape.n_qubits} qubits, on couplers that work.{apart} Use fewer qubits or another "
-        "device."
-    )
 
 
 MAX_CANDIDATES = 3000  # the best ones; their conflicts are a matrix
