@@ -56,7 +56,7 @@ def test_what_is_not_obvious_is_refused_with_what_would_be():
     refused(StatevectorBackend(X), r"of certain points.*pass BackendFactory\(StatevectorBackend")
     refused(qml.device("default.qubit", wires=2), "a PennyLane device, which has a number of wires")
     refused("statevectr", r"got .statevectr.\. Did you mean .statevector.\?")
-    refused(3, "a device of Qiskit's, or a finished run")
+    refused(3, "a device of Qiskit's, a finished run")
     refused("pennylane", "a function of one point that applies PennyLane gates")
     assert isinstance(as_factory(BackendFactory(AerBackend)), BackendFactory)
 

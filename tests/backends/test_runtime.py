@@ -275,7 +275,7 @@ def test_registers_narrower_than_the_circuit_are_not_believed(tmp_path, plan, ti
     service = FakeRuntime(tmp_path, line)
     backend = RuntimeBackend(service, X, tiles=tiles)
     service.next_job = "narrow"
-    with pytest.raises(JobError, match=r"1 bits a shot in the register .* not the 2"):
+    with pytest.raises(JobError, match=r"registers of \[1\] bits .* circuits of 2 qubits"):
         backend.collect(backend.submit(plan, "t"))
 
 

@@ -48,11 +48,9 @@ def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
     assert lines[0] == verdict.words
     page = html.unescape((run / "report.html").read_text())
     assert f"<b>{verdict.headline}:</b> {verdict.reason}</p>" in page
-    for answer in answers:
-        assert f"{answer.question} {answer.words}" in lines
-        assert f"<dt>{answer.question}</dt><dd>{answer.words}</dd>" in re.sub(
-            "</?a[^>]*>", "", page
-        )
+    for question, answer in answers.items():
+        assert f"{question} {answer}" in lines
+        assert f"<dt>{question}</dt><dd>{answer}</dd>" in re.sub("</?a[^>]*>", "", page)
     words = set(re.findall('<a class="word" href="#([^"]*)"', page))
     assert {"word-shot", "word-settled"} <= words <= set(re.findall('<dt id="([^"]*)"', page))
     low, high = report.tested.interval

@@ -65,3 +65,8 @@ def test_differences_are_paired():
     assert found.clear
     assert better.errors[0] > 0.02  # though each of them is less sure than that
     assert not difference(better, better).clear
+
+
+def test_leaving_out_fewer_points_than_there_are_classes_is_no_error():
+    chosen = subsample(np.arange(30) % 3, 28)
+    assert len(set(chosen)) == 28

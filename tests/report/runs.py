@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from aqka.report.run_report import RunReport
-from aqka.report.usage import RunCircuit
 from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 from aqka.study.rivals import ExactKernel
@@ -77,7 +76,8 @@ def say_everywhere(report: RunReport, text: str) -> RunReport:
         exact=ExactKernel(text),
         rivals=[replace(one, name=text) for one in report.rivals],
         bill=[row._replace(figure=text) for row in report.bill],
-        circuit=RunCircuit({text: text}, drawing=text),
+        circuit={text: text},
+        drawing=text,
         usage=[row | {"figure": text} for row in report.usage],
         ledgers={text: replace(report.ledgers["training"], sound=False, problems=[text])},
         notes=[text],

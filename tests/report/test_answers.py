@@ -6,9 +6,9 @@ import numpy as np
 
 from aqka.insight.hindsight import FewerShots, Steering
 from aqka.maths.metrics import share_interval
+from aqka.report.answers import answer_questions
 from aqka.report.run_page import run_page
 from aqka.report.usage import BillRow
-from tests.report.helpers import words_by_question
 from tests.report.verdicts import with_evidence
 
 
@@ -17,24 +17,24 @@ def test_words_follow_the_numbers(report):
     better = replace(report, steering=Steering(0.5, 0.1, 0.4))
     assert (
         "Yes: evenly spread, 2.00 times as many shots would be needed."
-        in words_by_question(better)["Was adaptive allocation worth it?"]
+        in answer_questions(better)["Was adaptive allocation worth it?"]
     )
     worse = replace(report, steering=Steering(1.5, 0.1, 0.4))
     assert (
         "No: spreading the shots evenly"
-        in words_by_question(worse)["Was adaptive allocation worth it?"]
+        in answer_questions(worse)["Was adaptive allocation worth it?"]
     )
-    assert "try the allocator uniform" in words_by_question(worse)["What to do next?"]
+    assert "try the allocator uniform" in answer_questions(worse)["What to do next?"]
     unsure = replace(report, steering=Steering(0.9, 0.1, 0.4))
-    assert "No difference that" in words_by_question(unsure)["Was adaptive allocation worth it?"]
+    assert "No difference that" in answer_questions(unsure)["Was adaptive allocation worth it?"]
     small_but_sure = replace(report, steering=Steering(0.99, 0.001, 0.4))
     assert not small_but_sure.steering.sure
     even = replace(better, settings=report.settings | {"method.allocator": "uniform"})
-    assert "spread its shots evenly" in words_by_question(even)["Was adaptive allocation worth it?"]
+    assert "spread its shots evenly" in answer_questions(even)["Was adaptive allocation worth it?"]
 
     def advice(gain, error):
         half = FewerShots(0.5, 0.8, 0.01, gain, error)
-        return words_by_question(replace(better, fewer=[half]))["What to do next?"]
+        return answer_questions(replace(better, fewer=[half]))["What to do next?"]
 
     assert advice(0.1, 0.02).startswith("More shots:")
     assert advice(0.0, 0.01).startswith("Not more shots:")
@@ -58,14 +58,14 @@ def test_against_the_majority_it_is_the_exact_test_that_counts(report):
         (yes, yes, "not shown to be better than", "+0.000"),
     ):
         changed = replace(report, tested=replace(found, right=right, guess_right=guess))
-        words = words_by_question(changed)["How accurate is it?"]
+        words = answer_questions(changed)["How accurate is it?"]
         assert f"This is {how} always answering the majority class" in words
         assert f"(difference {difference}" in words
 
 
 def test_all_right_on_few_points_is_not_certainty(report):
     perfect = replace(report.tested, right=np.ones(6, dtype=bool))
-    words = words_by_question(replace(report, tested=perfect))["How accurate is it?"]
+    words = answer_questions(replace(report, tested=perfect))["How accurate is it?"]
     low, high = share_interval(6, 6)
     assert f"1.000 on 6 test points (95 % interval {low:.2f} to {high:.2f})" in words
     assert low < 0.65
@@ -73,7 +73,7 @@ def test_all_right_on_few_points_is_not_certainty(report):
 
 
 def test_exact_kernel_and_plain_model_stand_beside_the_accuracy(report):
-    words = words_by_question(with_evidence(report, plain=(0, 12)))["How accurate is it?"]
+    words = answer_questions(with_evidence(report, plain=(0, 12)))["How accurate is it?"]
     assert "The exact kernel scores 0.850 (no clear difference, p = 1.00)." in words
     assert "RBF SVM scores 0.900 without a shot (better, p = 0.001)." in words
 
@@ -82,9 +82,9 @@ def test_the_bill_counts_the_predictions(report):
     training, predictions = (int(report.bill[0].training), int(report.bill[0].predictions))
     assert training == report.table.total
     assert predictions == report.tested.shots.sum()
-    assert f"{training + predictions:,} in all." in words_by_question(report)["What was spent?"]
+    assert f"{training + predictions:,} in all." in answer_questions(report)["What was spent?"]
     paid = replace(report, bill=[*report.bill, BillRow("cost, estimated, USD", 3.0, 4.5)])
-    assert "Cost, estimated, USD: 7.50 in all." in words_by_question(paid)["What was spent?"]
+    assert "Cost, estimated, USD: 7.50 in all." in answer_questions(paid)["What was spent?"]
 
 
 def test_qpu_time_and_cost_stand_beside_the_quote(report):
@@ -93,6 +93,6 @@ def test_qpu_time_and_cost_stand_beside_the_quote(report):
         for row in report.usage
     ]
     billed = replace(report, usage=rows)
-    assert "1 min 30 s of QPU time" in words_by_question(billed)["What was spent?"]
+    assert "1 min 30 s of QPU time" in answer_questions(billed)["What was spent?"]
     page = run_page(billed)
     assert "<td>100.00</td><td>90.00</td><td>90 %</td>" in page

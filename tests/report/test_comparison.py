@@ -64,18 +64,18 @@ def test_the_better_value_is_marked(report):
     better = replace(found, right=np.ones(6, dtype=bool))
     cheaper = report.bill[0]._replace(training=1)
     other = replace(report, tested=better, bill=[cheaper, *report.bill[1:]])
-    figures = {figure.name: figure for figure in compare_figures([report, other])}
+    figures = compare_figures([report, other])
     assert found.score < 1
-    assert figures["test accuracy, 95 %"].best == [1]
-    assert figures["shots with predictions"].best == [1]
-    assert figures["training shots"].best == []  # alike
-    assert figures["majority class"].best == []  # neither good nor bad
-    assert figures["state"].best == []
-    assert [figure.best for figure in compare_figures([other, report])][2] == [0]
+    assert figures["test accuracy, 95 %"][1] == [1]
+    assert figures["shots with predictions"][1] == [1]
+    assert figures["training shots"][1] == []  # alike
+    assert figures["majority class"][1] == []  # neither good nor bad
+    assert figures["state"][1] == []
+    assert list(compare_figures([other, report]).values())[2][1] == [0]
     page = comparison_page([report, other])
-    text = figures["test accuracy, 95 %"].texts[1]
+    text = figures["test accuracy, 95 %"][0][1]
     assert f'<b class="best" title="the better value">{text} ◂</b>' in page
-    assert f'"the better value">{figures["test accuracy, 95 %"].texts[0]}' not in page
+    assert f'"the better value">{figures["test accuracy, 95 %"][0][0]}' not in page
 
 
 def test_runs_with_other_feature_maps_have_the_same_points(report, tmp_path):

@@ -22,7 +22,7 @@ def lower_triangle(matrix):
 
 
 def test_every_pair_is_there_sorted_by_class(report):
-    table, data = report.table, heat_maps(report).data
+    table, data = report.table, heat_maps(report)[1]
     order = np.argsort(np.array(report.labels), kind="stable")
     assert data["order"] == order.tolist()
     assert data["labels"] == sorted(report.labels)
@@ -38,23 +38,23 @@ def test_counts_take_the_smallest_type_that_holds_them(report, most, kind):
     table = deepcopy(report.table)
     table.shots[0] = most
     measured = replace(report.measured, table=table, shots=table.shots)
-    packed = heat_maps(replace(report, measured=measured)).data["shots"]
+    packed = heat_maps(replace(report, measured=measured))[1]["shots"]
     assert packed["type"] == kind
     assert unpack(packed).max() == most
 
 
 def test_without_sensitivities_there_is_no_map_of_them(report):
-    assert list(heat_maps(report).panels) == ["shots", "kernel", "sensitivity"]
+    assert list(heat_maps(report)[0]) == ["shots", "kernel", "sensitivity"]
     for nothing in (None, np.zeros_like(report.measured.sensitivity)):
         measured = replace(report.measured, sensitivity=nothing)
-        maps = heat_maps(replace(report, measured=measured))
-        assert list(maps.panels) == ["shots", "kernel"]
-        assert "sensitivity" not in maps.data
+        panels, data = heat_maps(replace(report, measured=measured))
+        assert list(panels) == ["shots", "kernel"]
+        assert "sensitivity" not in data
 
 
 def test_many_points_are_summed_in_blocks(report, monkeypatch):
     monkeypatch.setattr(module, "MAX_CELLS_ACROSS", 5)
-    data = heat_maps(report).data
+    data = heat_maps(report)[1]
     assert data["step"] == 3  # 12 points in 4 blocks
     shots = unpack(data["shots"])
     assert shots.size == 10

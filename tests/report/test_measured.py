@@ -17,12 +17,13 @@ from aqka.estimates import state_errors
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ProductBases
 from aqka.report import measured as module
+from aqka.report.answers import answer_questions
 from aqka.report.comparison import comparison_page
 from aqka.report.measured import measured_points
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.serve.runs import FolderWatch
-from tests.report.helpers import without_links, words_by_question
+from tests.report.helpers import without_links
 
 X = np.random.default_rng(0).uniform(0, 3, size=(30, 2))
 Y = np.arange(30) % 2
@@ -43,7 +44,7 @@ def test_it_says_how_well_the_kernel_is_known(run):
     assert 0.7 < np.sqrt(np.mean(z**2)) < 1.3
     law = equivalent_pair_shots(2, 900, KernelSpread.of(exact))
     assert 0.6 < found.equivalent_shots / law < 1.6
-    words = words_by_question(report)
+    words = answer_questions(report)
     assert "27,000 of 27,000 shots on 30 training points, 900 per point" in words["What was spent?"]
     known = words["How well is the kernel known?"]
     assert f"{found.equivalent_shots:,.0f} shots" in known
@@ -59,7 +60,7 @@ def test_it_says_how_well_the_kernel_is_known(run):
 def test_shots_that_calibrated_the_readout_are_told(tmp_path):
     design = Points(calibration_shots=400)
     acquire(StatevectorBackend(X), Y, 3400, design=design, directory=tmp_path)
-    spent = words_by_question(run_report(tmp_path))["What was spent?"]
+    spent = answer_questions(run_report(tmp_path))["What was spent?"]
     assert "3,000 of 3,000 shots on 30 training points" in spent
     assert "400 more calibrated the readout." in spent
 
@@ -86,7 +87,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_goes(tmp_path):
         acquire(backend, Y, 30 * 90, "aqka", on_round=stop, **options)
     report = run_report(tmp_path / "run")
     assert report.measured.kernel.shape == (30, 30)
-    assert "call acquire() again" in words_by_question(report)["What to do next?"]
+    assert "call acquire() again" in answer_questions(report)["What to do next?"]
 
     class Refuses(StatevectorBackend):
         def submit(self, plan, tag):
@@ -105,7 +106,7 @@ def test_above_eight_qubits_the_projected_kernel_is_told(tmp_path):
     acquire(StatevectorBackend(wide), Y[:6], 6 * 300, design="points", directory=directory)
     report = run_report(directory)
     assert report.measured.equivalent_shots is None  # pairs do not measure it
-    assert "projected kernel" in words_by_question(report)["How well is the kernel known?"]
+    assert "projected kernel" in answer_questions(report)["How well is the kernel known?"]
     assert "9 settings of 9 qubits" in run_page(report)
 
 

@@ -9,14 +9,13 @@ from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
-from aqka.report.answers import can_learn, decide
+from aqka.report.answers import answer_questions, can_learn, decide
 from aqka.report.rivals import class_rivals
 from aqka.report.run_report import run_report
 from aqka.study import rivals as module
 from aqka.study.rivals import Beside, ExactKernel, plain_predictions, stored_beside
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
-from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run
 from tests.study.helpers import small
 
@@ -101,7 +100,7 @@ def test_a_kernel_that_is_given_noise_is_told_from_data_that_can_be_learnt(tmp_p
     assert plain.score == 1.0
     assert can_learn(report) is False
     assert decide(report).outcome == "guessing"
-    assert words_by_question(report)["What to do next?"].startswith("No more shots:")
+    assert answer_questions(report)["What to do next?"].startswith("No more shots:")
     assert all(name.startswith("s") for name in [*report.ids, *report.tested.ids])
     assert len({*report.ids, *report.tested.ids}) == 100
 

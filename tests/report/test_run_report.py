@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire
-from aqka.report.answers import decide
+from aqka.report.answers import answer_questions, decide
 from aqka.report.comparison import comparison_page
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
-from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run, interrupted_run, with_quick_learner
 from tests.study.helpers import small, write_study
 
@@ -52,7 +51,7 @@ def test_an_allocator_that_completes_rows_is_not_judged_by_its_raw_noise(tmp_pat
     found = run_report(tmp_path / "run")
     assert found.steering is None
     assert "not worked out" in " ".join(found.notes)
-    assert "Was adaptive allocation worth it?" not in words_by_question(found)
+    assert "Was adaptive allocation worth it?" not in answer_questions(found)
 
 
 @pytest.mark.parametrize("ledger", ["ledger.sqlite", "predictions/ledger.sqlite"])
@@ -79,8 +78,7 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     assert pending.notes == []
     assert decide(pending).outcome == "open"
     assert (
-        "the test points are still to be predicted"
-        in words_by_question(pending)["What to do next?"]
+        "the test points are still to be predicted" in answer_questions(pending)["What to do next?"]
     )
     assert "NOT sound" not in run_page(pending)
 
@@ -89,8 +87,8 @@ def test_unfinished_and_labelless_runs(tmp_path):
     stopped = run_report(interrupted_run(tmp_path / "stopped"))
     assert stopped.state == "interrupted"
     assert stopped.tested is None
-    assert "640 shots are left" in words_by_question(stopped)["What to do next?"]
-    assert "not predicted yet" in words_by_question(stopped)["How accurate is it?"]
+    assert "640 shots are left" in answer_questions(stopped)["What to do next?"]
+    assert "not predicted yet" in answer_questions(stopped)["How accurate is it?"]
     acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, directory=tmp_path / "python")
     bare = run_report(tmp_path / "python")
     assert bare.measured.sensitivity is None

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from aqka.backends.feature_maps import built_in_map
-from aqka.report import sections as module
 from aqka.report import usage
 from aqka.report.run_page import run_page
-from aqka.report.sections import Section, confusion_matrix, run_sections
+from aqka.report.sections import confusion_matrix, run_sections
 from aqka.report.usage import bill
 from aqka.report.words import GLOSSARY
 from aqka.study.results import used_by
@@ -26,25 +25,11 @@ def test_what_a_run_has_nothing_to_say_in_is_left_out(report):
     assert full[:3] == ["Beside other models", "Test points", "Where the shots went"]
     pending = replace(report, tested=None, rivals=[])
     assert [one for one in full if one not in headings(pending)] == full[:2]
-    bare = replace(pending, study_text="", circuit=replace(report.circuit, facts={}))
+    bare = replace(pending, study_text="", circuit={})
     assert "Settings" not in headings(bare)
     assert "Circuit, layout and calibration" not in headings(bare)
     for name in headings(bare):
         assert f"<h2>{name}</h2>" in run_page(bare)
-
-
-def test_a_section_can_be_replaced_by_another(report, monkeypatch):
-    """As for a run that has no pairs, and so no heat maps of them."""
-
-    def other(_):
-        return Section("settings", "Where the shots of points went", {"study": "a picture"})
-
-    builders = [other if build is module._maps else build for build in module.BUILDERS]
-    monkeypatch.setattr(module, "BUILDERS", tuple(builders))
-    page = run_page(report)
-    assert "<h2>Where the shots of points went</h2>" in page
-    assert "<canvas" not in page
-    assert 'id="pairs"' not in page
 
 
 def test_rivals_stand_in_a_table_with_their_intervals(report):
@@ -63,15 +48,15 @@ def test_rivals_stand_in_a_table_with_their_intervals(report):
 
 def test_the_confusion_matrix_counts_every_point_once(report):
     found = report.tested
-    matrix = confusion_matrix(found)
+    answers, rows = confusion_matrix(found)
     counted = {
-        (truth, answer): cell.number
-        for truth, cells, _ in matrix.rows
-        for answer, cell in zip(matrix.answers, cells, strict=True)
+        (truth, answer): number
+        for truth, cells, _ in rows
+        for answer, (number, *_) in zip(answers, cells, strict=True)
     }
     pairs = list(zip(found.truth, found.predicted, strict=True))
-    assert counted == {(a, b): pairs.count((a, b)) for a in matrix.answers for b in matrix.answers}
-    right = sum(cell.number for _, cells, _ in matrix.rows for cell in cells if cell.right)
+    assert counted == {(a, b): pairs.count((a, b)) for a in answers for b in answers}
+    right = sum(number for _, cells, _ in rows for number, _, hit in cells if hit)
     assert right == found.right.sum()
     names = [f"class {k}" for k in range(25)]
     many = replace(found, classes=names, truth=names, predicted=names)
@@ -80,9 +65,9 @@ def test_the_confusion_matrix_counts_every_point_once(report):
 
 def test_the_circuit_is_drawn_and_described(report):
     section = next(one for one in run_sections(report) if one.name == "circuit")
-    assert section.data["facts"]["feature map"].startswith("ZZ map, neighbours coupled")
-    assert "P(2*x[0])" in section.data["drawing"]
-    assert run_page(report).count("P(2*x[1])") == section.data["drawing"].count("P(2*x[1])")
+    assert section.data["feature map"].startswith("ZZ map, neighbours coupled")
+    assert "P(2*x[0])" in report.drawing
+    assert run_page(report).count("P(2*x[1])") == report.drawing.count("P(2*x[1])")
 
 
 @pytest.mark.parametrize("name", ["z", "zz", "zz-full"])
@@ -134,6 +119,18 @@ def test_missing_wide_intervals_have_their_reason(report):
     assert "are not drawn: it is a test." in page
     assert "Could flip: only the wide interval" not in page
     assert "<i>Settled</i> is decided earlier" in page
+
+
+def test_a_simulator_has_no_quoted_seconds(report):
+    def figures(found):
+        section = next(one for one in run_sections(found) if one.name == "costs")
+        return [row[0] for row in section.data["usage"]]
+
+    assert figures(report)[:2] == ["shots", "submissions"]
+    assert not [name for name in figures(report) if "seconds" in name or "cost" in name]
+    assert "Times are left out" in run_page(report)
+    rows = [row | {"actual": 9.0} if "QPU" in row["figure"] else row for row in report.usage]
+    assert {"QPU seconds", "seconds in all"} <= set(figures(replace(report, usage=rows)))
 
 
 def test_a_device_in_this_process_has_no_qpu_time(run):

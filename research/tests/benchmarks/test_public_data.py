@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 
+from aqka.core.tolerance import best_weight, tolerant
 from aqka.errors import InputError
 from aqka.insight.exact_kernels import linear_share
 from aqka_research.benchmarks import public_data, public_pairs
 from aqka_research.benchmarks.public_projections import Judge, Projections, weighted
-from aqka_research.tolerant import best_weight, histograms_of, tolerant
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(public_data.VARIABLE),
@@ -40,7 +40,7 @@ def test_projections_have_their_inputs_in_them():
 def test_flipped_bits_say_what_all_zeros_do_not():
     flips = public_pairs.load_flips(public_data.folder() / "eon-100-qubits")
     assert flips.shape == (30, 30, 500)
-    seen = histograms_of(flips[np.triu_indices(30, 1)][:, :20], public_pairs.QUBITS)
+    seen = public_pairs.histograms_of(flips[np.triu_indices(30, 1)][:, :20], public_pairs.QUBITS)
     y = np.repeat(["a", "b", "c"], public_pairs.CLASSES)
     zero, near = (
         public_pairs.left_out_accuracy(public_pairs.square(tolerant(seen, w)[0], 30), y)

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends import circuits
 from aqka.backends._bulk.gates import evaluate
 from aqka.backends._jobs.transpile import fractional_angles, in_fractional_gates
 from aqka.backends.base import Backend
-from aqka.backends.circuits import (
-    fidelity_circuit,
-    lattice_of,
-    placed_like,
-    point_circuit,
-    reference_circuit,
-    setting_angles,
-)
 from aqka.backends.feature_maps import check_feature_map
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.plans import Plan, ShotPlan
@@ -51,7 +44,7 @@ class Program:
 
 def _fidelity_test(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     check_feature_map(feature_map)  # it must have an inverse
-    return fidelity_circuit(feature_map)
+    return circuits.fidelity_circuit(feature_map)
 
 
 def _both_points(
@@ -63,16 +56,16 @@ def _both_points(
 def _point_and_setting(
     plan: PointPlan, which: IntArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    angles = setting_angles(plan.letters)[plan.settings[which]]
+    angles = circuits.setting_angles(plan.letters)[plan.settings[which]]
     return np.concatenate([rows[plan.points[which]], angles], axis=1)
 
 
 PAIRS = Program("pairs", _fidelity_test, _both_points, reads_all_qubits=False, watched=True)
-POINTS = Program("points", point_circuit, _point_and_setting)
+POINTS = Program("points", circuits.point_circuit, _point_and_setting)
 # Each tile reads its bits with errors of its own, and points are measured on all tiles.
 REFERENCES = Program(
     "references",
-    lambda feature_map: reference_circuit(feature_map.num_qubits),
+    lambda feature_map: circuits.reference_circuit(feature_map.num_qubits),
     lambda plan, which, rows, columns: np.pi * plan.references[which, None],
     stands_like=POINTS,
     on_all_tiles=True,
@@ -144,8 +137,8 @@ class SentCircuits:
                 in_fractional_gates(plain) if self._fractional else (plain, [], [])
             )
             circuit = self._transpile(folded)
-            if program.standing is not program:
-                circuit = placed_like(circuit, self.of(program.standing).circuit)
+            if program.stands_like is not None:
+                circuit = circuits.placed_like(circuit, self.of(program.stands_like).circuit)
             self._sent[program.name] = SentCircuit(circuit, list(plain.parameters), own, angles)
         return self._sent[program.name]
 
@@ -174,6 +167,11 @@ class CircuitBackend(Backend):
         return int(self._circuits.feature_map.num_qubits)
 
     @property
+    def flipped_bits(self) -> int:
+        """Qubits of the feature map."""
+        return self.n_qubits
+
+    @property
     def lattice(self) -> IntArray | None:
         """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
-        return lattice_of(self._circuits.feature_map)
+        return circuits.lattice_of(self._circuits.feature_map)

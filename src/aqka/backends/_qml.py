@@ -26,8 +26,7 @@ class PointTapes:
     """
 
     def __init__(self, side: Callable[[FloatArray], object], points: FloatArray) -> None:
-        tape_module = require("pennylane.tape", EXTRA)
-        record = tape_module.make_qscript(side)
+        record = require("pennylane.tape", EXTRA).make_qscript(side)
         tapes = [record(point) for point in points]
         for tape in tapes:
             midway = [op for op in tape.operations if type(op).__name__.startswith("MidM")]

@@ -31,6 +31,7 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.simulated import ExactBackend, draw_outcomes
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,25 +50,15 @@ class AerBackend(CircuitBackend, ExactBackend):
     The circuit U(x) — barrier — U†(y) is transpiled once. The noisy states ρ(x_i) are evolved
     forward to the barrier and the all-zero outcome's operators M(x_j) backward to it, all
     points at once, so that ``K[i, j] = Tr(M(x_j) ρ(x_i))`` is one matrix product instead of a
-    circuit per pair. Gate errors, on all or on single qubits, and readout errors are included;
-    qubits that the transpiled circuit does not use are left out.
-
-    The barrier stays in the circuit that is simulated: without it the transpiler would cancel
-    gates across the middle and the kernel would be another one. Routing may move the qubits;
-    measurements follow the final layout.
+    circuit per pair. Gate errors and readout errors are included.
 
     With noise K is not symmetric in general, and its diagonal is below 1. A plan's pair
     (i, j) is measured with x_i in the first half and x_j in the second.
 
     Parameters
     ----------
-    X
-        Data, one row per point.
-    feature_map
-        A parametrised circuit; None is the paper's ZZ map, one qubit a feature.
-    columns
-        The second points, if they are not ``X`` themselves: training points, when ``X`` are
-        test points.
+    X, feature_map, columns, design
+        See :class:`~aqka.backends.SamplerBackend`.
     noise
         A ``NoiseModel``, transpiled to its basis gates with every qubit connected to every
         other; or a backend, such as ``FakeFez()``, transpiled to its target with the noise
@@ -78,9 +69,6 @@ class AerBackend(CircuitBackend, ExactBackend):
         Level of the transpiler, 0 to 3.
     initial_layout
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
-    design
-        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is compiled
-        now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Examples
     --------
@@ -128,6 +116,7 @@ class AerBackend(CircuitBackend, ExactBackend):
         other = copy(self)
         other._rows = other._columns = as_rows_and_columns(X, None)[0]
         other._kernel, other._plans, other._compiled = None, {}, dict(self._compiled)
+        other._flip_chances = None
         return other
 
     def kernel(self) -> FloatArray:
@@ -136,6 +125,11 @@ class AerBackend(CircuitBackend, ExactBackend):
             self._kernel = self._compile(PAIRS).kernel(self._rows, self._columns)
             del self._compiled[PAIRS.name]
         return self._kernel
+
+    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
+        values = PAIRS.values(plan, rows, self._rows, self._columns)
+        found: FloatArray = self._compile(PAIRS, flips=True).probabilities(values)
+        return found
 
     def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
         """Draw from the exact noisy probabilities of points or reference states."""
@@ -149,14 +143,15 @@ class AerBackend(CircuitBackend, ExactBackend):
         found: FloatArray = self._compile(program).probabilities(values)
         return found
 
-    def _compile(self, program: Program) -> Any:
+    def _compile(self, program: Program, flips: bool = False) -> Any:
         """Return the circuit of a program with its noise, compiled once."""
-        if program.name not in self._compiled:
+        name = "flips" if flips else program.name
+        if name not in self._compiled:
             sent = self._circuits.of(program)
-            kind = OutcomeProgram if program.reads_all_qubits else FidelityProgram
+            kind = OutcomeProgram if flips or program.reads_all_qubits else FidelityProgram
             model = noise_on_circuit(self._noise, sent.circuit)
-            self._compiled[program.name] = kind(sent.circuit, model, sent.parameters)
-        return self._compiled[program.name]
+            self._compiled[name] = kind(sent.circuit, model, sent.parameters)
+        return self._compiled[name]
 
     def _identity(self) -> list[str]:
         return [

@@ -109,6 +109,15 @@ class Backend(ABC):
         return None
 
     @property
+    def flipped_bits(self) -> int | None:
+        """Bits of a pair's outcome, where it can say how many are 1; None: it counts hits alone.
+
+        A plan with ``bits`` is then answered by a row of counts for each pair, the shots with 0,
+        1, … ones.
+        """
+        return None
+
+    @property
     def measures_pairs(self) -> bool:
         """Whether it can measure pairs, as all can but those for points alone."""
         return True
@@ -264,8 +273,19 @@ def check_measures_pairs(backend: Backend) -> None:
         )
 
 
-def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:
+def check_plan(
+    plan: Plan,
+    shape: tuple[int, int],
+    n_qubits: int | None = None,
+    flipped_bits: int | None = None,
+) -> None:
     """Refuse a plan that names a point or qubit that the backend does not have."""
+    if plan.bits not in (None, flipped_bits):
+        raise InputError(
+            f"the plan counts {plan.bits} flipped bits of each pair, and the backend "
+            f"{'hits alone' if flipped_bits is None else f'{flipped_bits} bits'}; use "
+            "reading='all-zero', or a backend such as StatevectorBackend."
+        )
     if isinstance(plan, OutcomePlan) and n_qubits is None:
         raise InputError(
             "this backend measures pairs, not points: it has no circuit that prepares a point's "

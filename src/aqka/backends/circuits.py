@@ -171,8 +171,6 @@ def setting_angles(letters: IntArray) -> FloatArray:
 def setting_letters(angles: FloatArray) -> IntArray:
     """Return the letters whose :func:`setting_angles` these are.
 
-    Examples
-    --------
     >>> setting_letters(setting_angles(np.array([[0, 1, 2]])))
     array([[0, 1, 2]])
     """

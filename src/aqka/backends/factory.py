@@ -13,12 +13,13 @@ from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 
 STATEVECTOR = "statevector"
-_CLASSES = {
+_CLASSES: dict[str, Any] = {
     STATEVECTOR: StatevectorBackend,
     "light-cone": LightConeBackend,
+    "aer": AerBackend,
     "pennylane": PennylaneBackend,
 }
-NAMES = (STATEVECTOR, "light-cone", "aer", "pennylane")
+NAMES = tuple(_CLASSES)
 """Backends that need no options, so that their name is enough."""
 
 
@@ -83,8 +84,12 @@ def as_factory(backend: Any) -> BackendFactory | None:
     if isinstance(backend, BackendFactory):
         return backend
     if isinstance(backend, str):
-        return _named(backend) if backend in NAMES else None
-    if _is_qiskit_device(backend):
+        if backend not in NAMES:
+            return None
+        options = {"noise": depolarising_noise(0.0, 0.0)} if backend == "aer" else {}
+        return BackendFactory(_CLASSES[backend], **options)
+    # A user with a device has imported its SDK already; nobody else should wait for it.
+    if _is_a(backend, "qiskit.providers", "BackendV2"):
         return BackendFactory(RuntimeBackend, backend=backend)
     if isinstance(backend, Backend):
         name = type(backend).__name__
@@ -92,7 +97,7 @@ def as_factory(backend: Any) -> BackendFactory | None:
             f"backend is a {name} of certain points, but a fit has its own: pass "
             f"BackendFactory({name}, …) with its other options."
         )
-    if _is_pennylane_device(backend):
+    if _is_a(backend, "pennylane.devices", "Device"):
         raise InputError(
             "backend is a PennyLane device, which has a number of wires already: pass its name, "
             "BackendFactory(PennylaneBackend, device='default.qubit'), or 'pennylane'."
@@ -100,18 +105,7 @@ def as_factory(backend: Any) -> BackendFactory | None:
     return None
 
 
-def _named(name: str) -> BackendFactory:
-    if name == "aer":
-        return BackendFactory(AerBackend, noise=depolarising_noise(0.0, 0.0))
-    return BackendFactory(_CLASSES[name])
-
-
-def _is_qiskit_device(device: Any) -> bool:
-    # A user with a device has imported Qiskit already; nobody else should wait for it.
-    providers = sys.modules.get("qiskit.providers")
-    return providers is not None and isinstance(device, providers.BackendV2)
-
-
-def _is_pennylane_device(device: Any) -> bool:
-    devices = sys.modules.get("pennylane.devices")
-    return devices is not None and isinstance(device, devices.Device)
+def _is_a(thing: Any, module: str, name: str) -> bool:
+    """Return whether something is of a class whose module was imported."""
+    found = sys.modules.get(module)
+    return found is not None and isinstance(thing, getattr(found, name))

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray
-from aqka._util.optional import require
 from aqka.backends._bulk.gates import FixedGate, is_varying, primitives
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import check_map_name
@@ -74,7 +73,6 @@ def _built_in(name: str, n_features: int) -> tuple[Terms, ...]:
 
 def _of_circuit(circuit: "QuantumCircuit") -> tuple[Terms, ...] | None:
     """Return the angles of a circuit, but for global phases; None if one is no polynomial."""
-    require("qiskit", "qiskit")
     numbers = {parameter: k for k, parameter in enumerate(circuit.parameters)}
     gates = [gate for gate in primitives(circuit) if gate.qubits]
     angles = [gate.angle for gate in gates if not isinstance(gate, FixedGate)]

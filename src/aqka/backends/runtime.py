@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import IntArray, as_count
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
-from aqka.backends._jobs.ibm import (
-    FRACTIONAL_GATES,
-    IbmService,
-    check_options,
-    rep_delay_of,
-    row_limit,
-    with_fractional_gates,
-)
+from aqka.backends._jobs import ibm
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
@@ -47,10 +40,9 @@ class RuntimeBackend(JobBackend):
     """Runs the fidelity test on an IBM quantum computer, one job per plan.
 
     Used in a ``with`` block, jobs run in a session, in a batch where the account's plan has no
-    sessions, and else as plain jobs; it is closed on success, on an error and on Ctrl-C, and
-    jobs already queued still run and can be collected later. Without the block jobs are plain.
-    Several :func:`~aqka.acquire` calls in one block share its session, and so does a backend
-    made by :meth:`with_points`.
+    sessions, and else as plain jobs. Its end closes the session, whatever ended it; jobs already
+    queued still run and can be collected later. Without the block jobs are plain. All
+    :func:`~aqka.acquire` calls in one block share its session, and so does :meth:`with_points`.
 
     Parameters
     ----------
@@ -67,8 +59,8 @@ class RuntimeBackend(JobBackend):
         which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
         execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
-        ``{"fractional_gates": True}`` is ours: it takes RZZ and RX where the device has them, half
-        the two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
+        ``{"fractional_gates": True}`` is ours: RZZ and RX where the device has them, half the
+        two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
     pass_manager
         One of your own, in place of ``optimization_level`` and ``initial_layout``.
     jobs
@@ -123,11 +115,11 @@ class RuntimeBackend(JobBackend):
             )
         seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
-        checked, fractional = check_options(options)
+        checked, fractional = ibm.check_options(options)
         if fractional:
-            backend = with_fractional_gates(backend)
+            backend = ibm.with_fractional_gates(backend)
         service = _service_of(backend, checked)
-        self._rep_delay = rep_delay_of(checked, service.target)
+        self._rep_delay = ibm.rep_delay_of(checked, service.target)
         shape, rule = jobs or JobShape(free_shots=service.is_local), as_tile_rule(tiles)
         target = service.target if pass_manager is None else pass_manager
         transpile = Transpiler(target, optimization_level, initial_layout)
@@ -138,7 +130,7 @@ class RuntimeBackend(JobBackend):
         if self._is_wide and (fractional or self._tiles is not None):
             wrong, given = "tiles must be 1", rule.count
             if fractional:
-                wrong, given = f"options.{FRACTIONAL_GATES} must be left out", "true"
+                wrong, given = f"options.{ibm.FRACTIONAL_GATES} must be left out", "true"
             raise InputError(
                 f"{wrong} on {self.name}, which draws {self.n_qubits} qubits by their light cones "
                 f"in this process; got {given}."
@@ -227,7 +219,7 @@ class RuntimeBackend(JobBackend):
     def _shape_of_jobs(self, plan: Plan) -> JobShape:
         if not self._limits_rows:
             return self._job_shape
-        most = row_limit(self._circuits.of(program_of(plan)).circuit)
+        most = ibm.row_limit(self._circuits.of(program_of(plan)).circuit)
         return replace(self._job_shape, max_rows=min(self._job_shape.max_rows, most))
 
 
@@ -249,7 +241,7 @@ def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
         return backend
     client = require("qiskit_ibm_runtime", EXTRA)
     if isinstance(backend, client.IBMBackend):
-        return IbmService(backend, options)
+        return ibm.IbmService(backend, options)
     if not hasattr(backend, "target"):
         raise InputError(
             "backend must be a backend of QiskitRuntimeService, or a fake one for a local test; "

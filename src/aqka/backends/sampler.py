@@ -31,12 +31,10 @@ class SamplerBackend(JobBackend):
     Parameters
     ----------
     sampler
-        A sampler, or for simulators a function that makes one from a seed. A simulating
-        sampler with a fixed seed is refused, because it repeats itself: Aer's starts its
-        stream anew in every ``run()``, and ``StatevectorSampler`` even in every row, so that
-        the copies of a row would all give the same outcome. With a function, each plan gets a
-        fresh sampler seeded by (seed, tag). A ``BackendSamplerV2`` with a ``seed_simulator``
-        may be passed as it is: that option is public, and set anew for each plan.
+        A sampler, or for simulators a function that makes one from a seed: each plan then gets a
+        fresh sampler seeded by (seed, tag). A simulating sampler with a fixed seed is refused,
+        because it repeats the same outcomes. A ``BackendSamplerV2`` with a ``seed_simulator``
+        may be passed as it is: that option is set anew for each plan.
     X
         Points of the rows, one per row of the array.
     feature_map
@@ -113,22 +111,18 @@ class SamplerService(JobsHere):
             self._make_sampler = sampler
             sampler = sampler(tag_seed(seed, ""))
         self._sampler = sampler
-        self._check_seed(sampler)
+        # Aer's starts its stream anew in every run(), a StatevectorSampler even in every row.
+        exact = isinstance(sampler, primitives.StatevectorSampler)
+        is_fixed = isinstance(getattr(sampler, "seed", None), int)
+        if is_fixed and (self._make_sampler is None or exact):
+            how = "numpy.random.default_rng(seed)" if exact else "seed"
+            raise InputError(
+                f"sampler has the fixed seed {sampler.seed}, with which it repeats the same "
+                f"outcomes; pass sampler=lambda seed: {type(sampler).__name__}(seed={how})."
+            )
         super().__init__(_backend_of(sampler) if target is None else target)
         self.replayable = self._make_sampler is not None
         self.is_paid = not self.replayable and not runs_here(sampler)
-
-    def _check_seed(self, sampler: Any) -> None:
-        primitives = require("qiskit.primitives", "qiskit")
-        exact = isinstance(sampler, primitives.StatevectorSampler)
-        if isinstance(getattr(sampler, "seed", None), int) and (
-            self._make_sampler is None or exact
-        ):
-            seed = "numpy.random.default_rng(seed)" if exact else "seed"
-            raise InputError(
-                f"sampler has the fixed seed {sampler.seed}, with which it repeats the same "
-                f"outcomes; pass sampler=lambda seed: {type(sampler).__name__}(seed={seed})."
-            )
 
     def run(self, request: JobRequest) -> Any:
         """Run a sampler of the seed."""

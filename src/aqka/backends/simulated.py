@@ -53,6 +53,7 @@ class SimulatedBackend(Backend):
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
         self._plans: dict[str, Plan] = {}
+        self._flip_chances: FloatArray | None = None  # of each pair, as far as it was measured
 
     @property
     def replayable(self) -> bool:
@@ -72,6 +73,25 @@ class SimulatedBackend(Backend):
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         """Return the hits of a plan, with all randomness from ``rng``."""
 
+    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
+        """Return the probabilities of all outcomes of pairs, a row each, for ``flipped_bits``."""
+        raise TypeError(f"{type(self).__name__} must write _flip_probabilities for flipped_bits.")
+
+    def _draw_flips(self, plan: ShotPlan, rng: Generator) -> IntArray:
+        """Return how many shots of each pair have 0, 1, … flipped bits."""
+        assert plan.bits is not None
+        if self._flip_chances is None:
+            self._flip_chances = np.full((*self.shape, plan.bits + 1), np.nan)
+        chances, ones = self._flip_chances, np.bitwise_count(np.arange(2**plan.bits))
+        unknown = np.isnan(chances[plan.rows, plan.cols, 0])
+        for rows in _batches(plan.shots * unknown, plan.bits):
+            found = self._flip_probabilities(plan, rows) @ np.eye(plan.bits + 1)[ones]
+            chances[plan.rows[rows], plan.cols[rows]] = found / found.sum(axis=1, keepdims=True)
+        answer, run = plan.no_answer(), plan.shots > 0
+        pairs = chances[plan.rows[run], plan.cols[run]]
+        answer[run] = rng.multinomial(plan.shots[run], pairs)
+        return answer
+
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         """Return the outcomes of a plan of points; a subclass with ``n_qubits`` writes it."""
         raise TypeError(f"{type(self).__name__} has n_qubits, so it must write _draw_points.")
@@ -82,7 +102,7 @@ class SimulatedBackend(Backend):
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
-        check_plan(plan, self.shape, self.n_qubits)
+        check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         waiting = self._plans.get(tag)
         if waiting is not None and not waiting.equals(plan):
             raise InputError(
@@ -92,7 +112,7 @@ class SimulatedBackend(Backend):
         return tag
 
     def collect(self, ticket: str) -> Any:
-        """Draw the hits of pairs or the outcomes of points. Each ticket is collected once."""
+        """Draw what a plan is answered by. Each ticket is collected once."""
         if ticket not in self._plans:
             raise InputError(
                 f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
@@ -100,7 +120,7 @@ class SimulatedBackend(Backend):
             )
         plan = self._plans.pop(ticket)
         draw: dict[type[Plan], Any] = {
-            ShotPlan: self._draw,
+            ShotPlan: self._draw if plan.bits is None else self._draw_flips,
             PointPlan: self._draw_points,
             CalibrationPlan: self._draw_references,
         }
@@ -179,7 +199,7 @@ def draw_outcomes(
     if plan.n_qubits > MAX_DENSE_QUBITS:
         check_shots_one_by_one(plan)
     parts = []
-    for rows in _batches(plan):
+    for rows in _batches(plan.shots, plan.n_qubits):
         p = probabilities(rows)
         p /= p.sum(axis=1, keepdims=True)
         if plan.n_qubits <= MAX_DENSE_QUBITS:
@@ -220,9 +240,9 @@ def as_outcomes(packed: NDArray[np.uint8], n_qubits: int) -> IntArray:
     return outcomes_of_bits(bits.astype(np.int64))
 
 
-def _batches(plan: OutcomePlan) -> Iterator[IntArray]:
-    rows = np.flatnonzero(plan.shots)
-    size = max(1, BATCH_PROBABILITIES >> plan.n_qubits)
+def _batches(shots: IntArray, n_qubits: int) -> Iterator[IntArray]:
+    rows = np.flatnonzero(shots)
+    size = max(1, BATCH_PROBABILITIES >> n_qubits)
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 

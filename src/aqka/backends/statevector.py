@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,16 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._qml import simulate_qfunc
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    circuit_digest,
+    fidelity_circuit,
+    lattice_of,
+)
 from aqka.backends.simulated import ExactBackend, draw_points
 from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
@@ -201,6 +209,22 @@ class StatevectorBackend(ExactBackend):
             columns = None if self._square else self._all_states()[self._n_rows :]
             self._kernel = fidelities(self.states(), columns)
         return self._kernel
+
+    @property
+    def flipped_bits(self) -> int | None:
+        """Qubits of a circuit; None of a PennyLane function, whose inverse is not known."""
+        return self.n_qubits if self._is_zz or self._circuit is not None else None
+
+    @cached_property
+    def _pair_circuit(self) -> "QuantumCircuit":
+        chosen = as_feature_map(self._circuit, self._points.shape[1])
+        return fidelity_circuit(chosen).remove_final_measurements(inplace=False)
+
+    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
+        points, first = self._points, 0 if self._square else self._n_rows
+        both = [points[plan.rows[rows]], points[first + plan.cols[rows]]]
+        states = simulate(self._pair_circuit, np.concatenate(both, axis=1))
+        return np.asarray(states.real**2 + states.imag**2)
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         return draw_points(plan, self.states(), rng)

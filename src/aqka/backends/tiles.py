@@ -12,6 +12,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction
 from aqka._util.optional import require
+from aqka._util.text import percent
 from aqka.backends._noisy.models import used_qubits
 from aqka.backends._programs import Program, SentCircuits
 from aqka.backends._tiles.picture import Marks, draw_chip
@@ -117,10 +118,13 @@ class Tiling:
                 f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
                 f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
                 f"{self.n_places} places.",
-                f"Estimated success of one execution: {self.mean:.1%} on average, "
-                f"{self.mean / self.best:.1%} of the best place's {self.best:.1%}; the median "
-                f"place of the chip has {self.median:.1%}.",
-                *(f"  {'-'.join(map(str, p.qubits))}: {p.success:.1%}" for p in self.places),
+                f"Estimated success of one execution: {percent(self.mean, 1)} on average, "
+                f"{percent(self.mean / self.best, 1)} of the best place's {percent(self.best, 1)}; "
+                f"the median place of the chip has {percent(self.median, 1)}.",
+                *(
+                    f"  {'-'.join(map(str, p.qubits))}: {percent(p.success, 1)}"
+                    for p in self.places
+                ),
             ]
         )
 
@@ -128,7 +132,7 @@ class Tiling:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
         title = (
             f"{self.calibration.name}: {len(self)} tiles of {self.shape.n_qubits} qubits, "
-            f"estimated success {self.mean:.0%} (best place {self.best:.0%})"
+            f"estimated success {percent(self.mean)} (best place {percent(self.best)})"
         )
         marks = [(place.qubits, place.success) for place in self.places]
         draw_chip(self.calibration, marks, title, "estimated success", path)
@@ -197,9 +201,9 @@ def find_tiles(
         if len(chosen) < count:
             raise InputError(
                 f"tiles = {count} is more than {calibration.name} has: {len(chosen)} places "
-                f"that stand apart, have at least {rule.worst:.0%} of the best place's estimated "
-                f"success and {rule.mean:.0%} of it on average. Pass tiles='auto', or a TileRule "
-                "with lower shares."
+                f"that stand apart, have at least {percent(rule.worst)} of the best place's "
+                f"estimated success and {percent(rule.mean)} of it on average. Pass tiles='auto', "
+                "or a TileRule with lower shares."
             )
         chosen = choose(rule.worst, count)
     return Tiling(tuple(chosen), best, median, len(every), rule, calibration, shape)

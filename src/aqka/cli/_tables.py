@@ -110,7 +110,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         predictions = f"{now.prediction_shots:,} of at most {now.prediction_budget:,}"
     passed = -1.0 if now.updated_at is None else time.time() - now.updated_at
     return [
-        ("state", now.state),
+        ("state", f"{now.state}, training the feature map" if now.trains_map else now.state),
         ("backend", now.backend or "–"),
         *(("job", job_text(job)) for job in now.jobs),
         ("rounds", f"{now.rounds}{planned}"),
@@ -158,8 +158,8 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     if report is not None:
         from aqka.report.answers import answer_questions
 
-        for answer in answer_questions(report):
-            say(f"{answer.question} {inert(answer.words, limit=None)}")
+        for question, words in answer_questions(report).items():
+            say(f"{question} {inert(words, limit=None)}")
 
 
 def _result_rows(results: dict[str, Any]) -> list[tuple[str, str]]:

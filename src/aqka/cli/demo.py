@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aqka._util.progress_bar import progress_bar
+from aqka._util.text import percent
 from aqka.cli.options import AsJson, make_table, say
 from aqka.errors import InputError
 
@@ -61,7 +62,7 @@ def _iris_table(demo: "IrisDemo") -> Table:
 
     rows = []
     for step in STEPS:
-        bill, accuracy = demo.bill(step.name), f"{demo.mean(step.name)[0]:.1%}"
+        bill, accuracy = demo.bill(step.name), percent(demo.mean(step.name)[0], 1)
         figures = (f"{bill.shots:,}", f"{bill.executions:,}", str(bill.jobs))
         rows.append((step.name, accuracy, *figures, duration(bill.seconds), f"${bill.cost:,.0f}"))
     headings = ["step", "accuracy", "shots", "executions", "jobs", "QPU time", "price"]
@@ -69,9 +70,9 @@ def _iris_table(demo: "IrisDemo") -> Table:
     table = make_table(title, headings, rows, compact=True)
     table.add_section()
     free = ("0", "0", "0", "0 s", "$0")
-    table.add_row("the kernel, exactly", f"{np.mean(demo.exact):.1%}")
-    table.add_row("a plain SVM", f"{np.mean(demo.plain_svm):.1%}", *free)
-    table.add_row("the largest class", f"{np.mean(demo.majority):.1%}", *free)
+    table.add_row("the kernel, exactly", percent(float(np.mean(demo.exact)), 1))
+    table.add_row("a plain SVM", percent(float(np.mean(demo.plain_svm)), 1), *free)
+    table.add_row("the largest class", percent(float(np.mean(demo.majority)), 1), *free)
     return table
 
 
@@ -89,7 +90,7 @@ def _iris_lines(demo: "IrisDemo") -> list[str]:
     said = [f"Less QPU time by step: {'; '.join(saved)}."]
     errors = [demo.mean(step.name)[1] for step in STEPS]
     if np.all(np.isfinite(errors)):
-        said[0] += f" Accuracies have standard errors of at most {max(errors):.1%}."
+        said[0] += f" Accuracies have standard errors of at most {percent(max(errors), 1)}."
     if np.mean(demo.plain_svm) >= np.mean(demo.exact):
         said.append(
             "Where it does not help: a plain SVM on the same data is at least as good, and four "

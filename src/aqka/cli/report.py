@@ -56,8 +56,8 @@ def _sentences(reports: "Sequence[RunReport]") -> list[str]:
 
     if len(reports) > 1:
         return [*letter_names(reports), *comparison_sentences(reports)]
-    answers = answer_questions(reports[0])
-    return [decide(reports[0]).words, *(f"{one.question} {one.words}" for one in answers)]
+    answers = answer_questions(reports[0]).items()
+    return [decide(reports[0]).words, *(f"{question} {words}" for question, words in answers)]
 
 
 def validate(

@@ -25,6 +25,7 @@ class Extent:
     new_points: int | None = None  # that a prediction measures
     pauli: tuple[int, int] | None = None  # settings and qubits of a run that measures points
     calibration: int | None = None  # shots of it
+    bits: int | None = None  # whose flips a run of pairs counts
 
     @property
     def design(self) -> str:
@@ -55,6 +56,7 @@ class Extent:
             _within(facts, "new_points", 1, most),
             pauli,
             _within(facts, "calibration", 2, MAX_COUNT),
+            _within(facts, "bits", 1, MAX_QUBITS),
         )
         trains = found.points is not None and (pauli is not None or diagonal is not None)
         if not trains and found.block is None and (found.new_points is None or pauli is None):

@@ -19,6 +19,7 @@ from aqka._util.arrays import (
 from aqka._util.shown import Shown
 from aqka.core.extent import Diagonal
 from aqka.core.plans import ShotPlan, UnitTable
+from aqka.core.tolerance import Counts, Tolerance
 from aqka.errors import InputError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -40,7 +41,15 @@ class HitTable:
     """Shots and hits of pairs, however they are arranged."""
 
     shots: IntArray
-    hits: IntArray
+    hits: Counts
+    tolerance: Tolerance | None = None
+    """How much of a hit a shot with flipped bits is; None counts hits."""
+
+    def as_hits(self) -> tuple[Counts, Counts]:
+        """Return as many shots of hits or misses, and hits, as tell each entry equally well."""
+        if self.tolerance is None:
+            return self.shots, self.hits
+        return self.shots / self.tolerance.spread, self.hits / self.tolerance.spread
 
     @property
     def seen(self) -> BoolArray:
@@ -63,6 +72,9 @@ class PairTable(HitTable, UnitTable):
         ``"known"``: K_ii = 1 costs nothing and is not in the table, which then has N(N-1)/2
         pairs. ``"measured"``: the diagonal is measured like any pair, and the table has the
         paper's M = N(N+1)/2 pairs.
+    bits
+        Bits of an outcome where those that are flipped count: ``flips`` has the shots of each pair
+        with 0, 1, … of them, ``tolerance`` what they are worth, and ``hits`` are fractions then.
 
     Examples
     --------
@@ -78,7 +90,9 @@ class PairTable(HitTable, UnitTable):
 
     PLAN = ShotPlan
 
-    def __init__(self, n_points: int, diagonal: Diagonal = "known") -> None:
+    def __init__(
+        self, n_points: int, diagonal: Diagonal = "known", bits: int | None = None
+    ) -> None:
         self.n_points = as_count(n_points, "n_points", minimum=2)
         if self.n_points > MAX_POINTS:
             raise InputError(
@@ -92,7 +106,21 @@ class PairTable(HitTable, UnitTable):
         if diagonal == "measured":
             self.n_pairs += self.n_points
         self.shots: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
-        self.hits: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
+        self.hits: Counts = np.zeros(self.n_pairs, dtype=np.int64)
+        self.flips: IntArray | None = None
+        if bits is not None:
+            if self.n_pairs * (bits + 1) > MAX_PAIRS:
+                raise InputError(
+                    f"flipped bits of {self.n_pairs:,} pairs of {bits} qubits are more than "
+                    f"{MAX_PAIRS:,} counts; take fewer points, or reading='all-zero'."
+                )
+            self.flips = np.zeros((self.n_pairs, bits + 1), dtype=np.int64)
+            self.tolerance = Tolerance(bits)
+
+    @property
+    def counts(self) -> IntArray:
+        """What was counted: flipped bits, or hits."""
+        return self.hits if self.flips is None else self.flips
 
     def _figures(self) -> dict[str, object]:
         return {
@@ -148,8 +176,15 @@ class PairTable(HitTable, UnitTable):
         counts = plan.checked(hits)
         index = self.index(plan.rows, plan.cols)
         # np.add.at sums a pair that stands several times in one plan.
+        if self.flips is not None and plan.bits != self.flips.shape[1] - 1:
+            raise InputError("the plan counts other flipped bits than the table.")
         np.add.at(self.shots, index, plan.shots)
-        np.add.at(self.hits, index, counts)
+        if self.flips is not None:
+            np.add.at(self.flips, index, counts)
+            self.tolerance = Tolerance.of(self.flips[~self.on_diagonal()])
+            self.hits = self.flips @ self.tolerance.worths
+        else:
+            np.add.at(self.hits, index, counts if plan.bits is None else counts[:, 0])
 
     def variance(self) -> FloatArray:
         """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
@@ -187,7 +222,7 @@ class PairTable(HitTable, UnitTable):
         part = PairTable(chosen.size, self.diagonal)
         rows, cols = part.pairs()
         index = self.index(chosen[rows], chosen[cols])
-        part.shots, part.hits = self.shots[index], self.hits[index]
+        part.shots, part.hits, part.tolerance = self.shots[index], self.hits[index], self.tolerance
         return part
 
     def on_diagonal(self) -> BoolArray:
@@ -203,7 +238,7 @@ class KernelPrior:
     strength: float  # shots that it is worth: ν, so that a pair reads (hits + νm) / (shots + ν)
 
     @classmethod
-    def of_counts(cls, shots: IntArray, hits: IntArray) -> "KernelPrior":
+    def of_counts(cls, shots: Counts, hits: Counts) -> "KernelPrior":
         """Fit mean and variance by moments.
 
         h(h-1) / s(s-1) is unbiased for K² where s ≥ 2, so the variance of the *entries* is found
@@ -229,14 +264,16 @@ class KernelPrior:
     def of(cls, table: PairTable) -> "KernelPrior":
         """Fit the off-diagonal entries of a training kernel."""
         off_diagonal = ~table.on_diagonal()
-        return cls.of_counts(table.shots[off_diagonal], table.hits[off_diagonal])
+        shots, hits = table.as_hits()
+        return cls.of_counts(shots[off_diagonal], hits[off_diagonal])
 
     def posterior_mean(self, table: PairTable) -> FloatArray:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
-        return np.asarray((table.hits + self.strength * mean) / (table.shots + self.strength))
+        shots, hits = table.as_hits()
+        return np.asarray((hits + self.strength * mean) / (shots + self.strength))
 
-    def variance(self, k: FloatArray, shots: IntArray) -> FloatArray:
+    def variance(self, k: FloatArray, shots: Counts) -> FloatArray:
         """Return the variance of K-hat per pair; of an unseen one, that of the prior.
 
         ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
@@ -245,7 +282,7 @@ class KernelPrior:
 
     def variances(self, table: PairTable) -> FloatArray:
         """Return the variance of K-hat of each pair of a table."""
-        return self.variance(self.posterior_mean(table), table.shots)
+        return self.variance(self.posterior_mean(table), table.as_hits()[0])
 
 
 class BlockTable(HitTable, Shown):
@@ -255,6 +292,8 @@ class BlockTable(HitTable, Shown):
     ----------
     n_rows, n_cols
         Numbers of test and of training points.
+    tolerance
+        How much of a hit a shot with flipped bits is; None counts hits.
 
     Examples
     --------
@@ -264,7 +303,7 @@ class BlockTable(HitTable, Shown):
     (14, [[0.1, 0.1, 0.5], [1.0, 0.1, 0.1]])
     """
 
-    def __init__(self, n_rows: int, n_cols: int) -> None:
+    def __init__(self, n_rows: int, n_cols: int, tolerance: Tolerance | None = None) -> None:
         shape = (as_count(n_rows, "n_rows"), as_count(n_cols, "n_cols"))
         if shape[0] * shape[1] > MAX_PAIRS:
             raise InputError(
@@ -272,7 +311,8 @@ class BlockTable(HitTable, Shown):
                 f"{shape[0]:,} times {shape[1]:,}; take fewer test points at a time."
             )
         self.shots: IntArray = np.zeros(shape, dtype=np.int64)
-        self.hits: IntArray = np.zeros(shape, dtype=np.int64)
+        self.tolerance = tolerance
+        self.hits: Counts = np.zeros(shape, dtype=np.int64 if tolerance is None else np.float64)
 
     def _figures(self) -> dict[str, object]:
         rows, cols = self.shots.shape
@@ -294,11 +334,12 @@ class BlockTable(HitTable, Shown):
         as_indices(plan.rows, "rows of the plan", n_rows)
         as_indices(plan.cols, "cols of the plan", n_cols)
         np.add.at(self.shots, (plan.rows, plan.cols), plan.shots)
-        np.add.at(self.hits, (plan.rows, plan.cols), counts)
+        won = counts if self.tolerance is None else counts @ self.tolerance.worths
+        np.add.at(self.hits, (plan.rows, plan.cols), won)
 
     def prior(self) -> KernelPrior:
         """Return what the measured entries say about any entry."""
-        found = KernelPrior.of_counts(self.shots.ravel(), self.hits.ravel())
+        found = KernelPrior.of_counts(*(counts.ravel() for counts in self.as_hits()))
         # Away from 0 and 1, as one more shot would be: there nothing would be measured again.
         margin = 0.5 / (int(self.seen.sum()) + 1)
         return KernelPrior(
@@ -308,9 +349,9 @@ class BlockTable(HitTable, Shown):
 
     def smoothed(self, prior: KernelPrior) -> FloatArray:
         """Return the posterior mean per pair; strictly between 0 and 1."""
-        weight = prior.strength
-        return np.asarray((self.hits + weight * prior.mean) / (self.shots + weight))
+        weight, (shots, hits) = prior.strength, self.as_hits()
+        return np.asarray((hits + weight * prior.mean) / (shots + weight))
 
     def variance(self, prior: KernelPrior) -> FloatArray:
         """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
-        return prior.variance(self.smoothed(prior), self.shots)
+        return prior.variance(self.smoothed(prior), self.as_hits()[0])

@@ -1,5 +1,6 @@
 """Plans, which say what a backend measures with how many shots, and tables of their answers."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -9,14 +10,14 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import MAX_COUNT, FloatArray, IntArray, as_column, as_counts
+from aqka._util.arrays import MAX_COUNT, FloatArray, IntArray, as_array, as_column, as_counts
 from aqka._util.shown import Shown
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
 
 Answer: TypeAlias = IntArray | OutcomeCounts
-"""What comes back for a plan: hits of pairs, or outcomes of points."""
+"""What comes back for a plan: hits of pairs or their flipped bits, or outcomes of points."""
 
 
 class Plan(ABC):
@@ -33,6 +34,7 @@ class Plan(ABC):
     landmarks: "Landmarks | None" = None
     letters: Any = None  # the Pauli settings, where points are measured
     theta: FloatArray | None = None
+    bits: int | None = None  # of an outcome, where pairs are answered by their flipped bits
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
     calibrates: ClassVar[bool] = False
@@ -65,7 +67,7 @@ class Plan(ABC):
         """Return whether both ask for the same shots in the same rows and order, at the same θ."""
         return type(other) is type(self) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
-            for name in (*self.ROWS, "shots", "theta")
+            for name in (*self.ROWS, "shots", "theta", "bits")
         )
 
     def without(self, done: Self) -> Self:
@@ -153,6 +155,9 @@ class ShotPlan(Plan):
         Shots for each pair.
     landmarks
         Set by allocators whose learner reconstructs unmeasured entries.
+    bits
+        Set where flipped bits count: the answer then has a row per pair, with the number of shots
+        that read 0, 1, … up to so many ones. None is answered by hits, the shots that read none.
 
     Examples
     --------
@@ -166,10 +171,13 @@ class ShotPlan(Plan):
     shots: IntArray
     landmarks: Landmarks | None = None
     theta: FloatArray | None = None
+    bits: int | None = None
     ROWS: ClassVar[tuple[str, ...]] = ("rows", "cols")
 
     def checked(self, answer: object) -> IntArray:
-        """Return the hits that came back, or say what of them does not fit."""
+        """Return the hits or flipped bits that came back, or say what of them does not fit."""
+        if self.bits is not None:
+            return self._checked_flips(answer)
         counts = as_counts(answer, "hits")  # type: ignore[arg-type]
         if len(counts) != len(self):
             raise InputError(
@@ -186,14 +194,36 @@ class ShotPlan(Plan):
             )
         return counts
 
+    def _checked_flips(self, answer: object) -> IntArray:
+        shape, given = self.no_answer().shape, as_array(answer, "flipped bits")  # type: ignore[arg-type]
+        if given.shape != shape:
+            raise InputError(
+                f"flipped bits must have shape {shape}, a row per pair with the shots that read 0 "
+                f"to {self.bits} ones; got {given.shape}."
+            )
+        counts = as_counts(given.reshape(-1), "flipped bits").reshape(shape)
+        seen = np.minimum(counts, self.shots[:, None] + 1).sum(axis=1)  # no sum wraps around
+        wrong = np.flatnonzero((counts < 0).any(axis=1) | (seen != self.shots))
+        if wrong.size:
+            k = int(wrong[0])
+            raise InputError(
+                f"flipped bits must be counts that sum to the shots of their pair: pair "
+                f"({self.rows[k]}, {self.cols[k]}) had {self.shots[k]} shots, got "
+                f"{counts[k].tolist()} ({wrong.size} such pairs)."
+            )
+        return counts
+
     def no_answer(self) -> IntArray:
-        """Return no hits."""
-        return np.zeros_like(self.shots)
+        """Return no hits, or no flipped bits."""
+        width = () if self.bits is None else (self.bits + 1,)
+        return np.zeros((len(self), *width), dtype=np.int64)
 
     def check_within(self, extent: Extent) -> None:
         """Refuse a plan that names what its run does not have."""
         if extent.pauli is not None:
             raise InputError("it plans pairs, but the run measures points")
+        if self.bits != extent.bits:
+            raise InputError(f"it counts {self.bits} flipped bits, but the run {extent.bits}")
         named = [self.rows, self.cols] + ([self.landmarks.points] if self.landmarks else [])
         check_below(np.concatenate(named), extent.points, "point")
         if extent.block is not None:
@@ -212,6 +242,8 @@ class ShotPlan(Plan):
         if self.landmarks is not None:
             facts["keep_block"] = self.landmarks.keep_block
             columns["landmarks"] = self.landmarks.points
+        if self.bits is not None:
+            facts["bits"] = self.bits
         return facts, columns
 
     @classmethod
@@ -221,18 +253,19 @@ class ShotPlan(Plan):
         if "landmarks" in columns:
             landmarks = Landmarks(columns["landmarks"], bool(facts["keep_block"]))
         pairs = columns["rows"], columns["cols"], columns["shots"]
-        return cls(*pairs, landmarks, theta_from(facts, columns))
+        return cls(*pairs, landmarks, theta_from(facts, columns), facts.get("bits"))
 
     def answer_to_ledger(self, answer: IntArray) -> dict[str, IntArray]:
-        """Return the column of the hits."""
-        return {"hits": answer}
+        """Return the column of the hits, or of flipped bits pair after pair."""
+        return {"hits": answer.reshape(-1)}
 
     def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> IntArray:
-        """Return a ledger's hits, checked."""
-        return self.checked(columns["hits"])
+        """Return a ledger's hits or flipped bits, checked."""
+        given, shape = columns["hits"], self.no_answer().shape
+        return self.checked(given.reshape(shape) if given.size == math.prod(shape) else given)
 
     def counted(self, answer: IntArray) -> tuple[IntArray, ...]:
-        """Return row, column, shots and hits of the pairs that got shots."""
+        """Return row, column, shots and hits or flipped bits of the pairs that got shots."""
         ran = self.shots > 0
         return self.rows[ran], self.cols[ran], self.shots[ran], answer[ran]
 

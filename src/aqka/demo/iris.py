@@ -12,6 +12,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import GREY, NOTE, VERMILION
+from aqka._util.text import percent
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points, Settle
@@ -170,7 +171,7 @@ def draw_iris(demo: IrisDemo, path: Path) -> None:
         for place, step, bill in zip(places, STEPS, bills, strict=True):
             words = f" {duration(bill.seconds)}, ${bill.cost:,.0f}, {bill.shots:,} shots"
             axes.text(bill.seconds, place, words, va="center", fontsize=9, color=NOTE)
-            score = f"{demo.mean(step.name)[0]:.1%}"
+            score = percent(demo.mean(step.name)[0], 1)
             axes.text(1.1, place, score, va="center", fontsize=9, color="white", weight="bold")
         axes.set_xscale("log")
         axes.set_xlim(1, 90 * max(bill.seconds for bill in bills))
@@ -179,8 +180,8 @@ def draw_iris(demo: IrisDemo, path: Path) -> None:
         axes.set_xlabel("seconds of QPU time, training and predictions")
         axes.set_title(
             "Iris on four qubits: what each step saves, and the accuracy it keeps\n"
-            f"(this kernel exactly {np.mean(demo.exact):.1%}, a plain SVM without any shot "
-            f"{np.mean(demo.plain_svm):.1%})",
+            f"(this kernel exactly {percent(float(np.mean(demo.exact)), 1)}, a plain SVM without "
+            f"any shot {percent(float(np.mean(demo.plain_svm)), 1)})",
             fontsize=10.5,
         )
         figure.savefig(path, dpi=130)

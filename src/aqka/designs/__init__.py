@@ -46,7 +46,7 @@ def design_names() -> list[str]:
 def measured_by(table: object) -> "Pairs | Points | None":
     """Return the design whose training counts a table holds; None for anything else."""
     if isinstance(table, PairTable):
-        return Pairs()
+        return Pairs("all-zero" if table.tolerance is None else "tolerant")
     return Points() if isinstance(table, PointTable) else None
 
 

@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
+from aqka._util.text import did_you_mean, inert
 from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
 from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR
+from aqka.core.tolerance import Tolerance
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
@@ -21,6 +23,7 @@ from aqka.learners import Decided, Estimate, FittedHead
 from aqka.maths.point_law import state_fidelity
 from aqka.maths.spectrum import Spectrum, reconstruct
 
+READINGS = ("all-zero", "tolerant")
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
 
 
@@ -52,10 +55,13 @@ class KernelEstimate(Estimate):
         is like; else it is read as measured.
     """
 
+    tolerance: Tolerance | None = None
+    """How much of a hit a shot with flipped bits is; None counts hits."""
+
     def __init__(
         self, kernel: FloatArray, identity: str | None = None, *, rows_are_alike: bool = True
     ) -> None:
-        self.design = Pairs()
+        self.design = Pairs("all-zero" if self.tolerance is None else "tolerant")
         self._kernel = kernel
         self._identity = identity
         self.rows_are_alike = rows_are_alike
@@ -83,7 +89,7 @@ class KernelEstimate(Estimate):
 
     def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
         """Return f from a simulator's exact entries."""
-        if not backend.has_kernel:
+        if not (backend.has_kernel and self.is_fidelity):
             raise InputError(
                 f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
                 "budget=…), or new_points=… when the estimator is made."
@@ -114,6 +120,10 @@ class PairEstimate(KernelEstimate):
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
     ) -> None:
         self.table, self._reading, self._landmarks = table, problem.reading, landmarks
+        self.tolerance = table.tolerance
+        if table.tolerance is not None:
+            self.is_fidelity = table.tolerance.is_fidelity
+            self.meaning = table.tolerance.meaning
         kernel = problem.reading.kernel(table)
         if landmarks is not None:
             kernel = reconstruct(kernel, landmarks, problem.ridge)
@@ -141,7 +151,7 @@ class PairEstimate(KernelEstimate):
     def identity(self) -> str:
         """A digest of the counts, and how they are read."""
         table, landmarks = self.table, self._landmarks
-        counts = f"pairs {digest(table.shots)} {digest(table.hits)} {self._reading.describe()}"
+        counts = f"pairs {digest(table.shots)} {digest(table.counts)} {self._reading.describe()}"
         if landmarks is None:
             return counts
         return f"{counts} by {digest(landmarks.points)} {landmarks.keep_block}"
@@ -149,21 +159,47 @@ class PairEstimate(KernelEstimate):
 
 @dataclass(frozen=True)
 class Pairs(Design):
-    """Spend shots on pairs of points: |⟨φ(x)|φ(x′)⟩|² is the chance that all bits read 0."""
+    """Spend shots on pairs of points: |⟨φ(x)|φ(x′)⟩|² is the chance that all bits read 0.
 
+    Parameters
+    ----------
+    reading : {"all-zero", "tolerant"}, default="all-zero"
+        What a shot tells. ``"tolerant"`` counts its flipped bits h and reads K = E[w^h], with the w
+        whose entries differ most beside their errors; labels have no part in it. It is another
+        kernel than the fidelity, for more than 10 qubits on devices that cannot measure points:
+        elsewhere points label better (docs/measured/flipped-bits.md).
+    """
+
+    reading: str = "all-zero"
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
     runs_inverse: ClassVar[bool] = True
     counts_entries: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if self.reading not in READINGS:
+            raise InputError(
+                f"reading of pairs must be one of {', '.join(map(repr, READINGS))}, got "
+                f"{inert(repr(self.reading), 100)}.{did_you_mean(self.reading, READINGS)}"
+            )
+
     def check_backend(self, backend: Backend, n_points: int) -> None:
-        """Refuse a backend of points alone, or of another number of points."""
-        check_measures_pairs(backend)
+        """Refuse a backend of points alone, of hits alone, or of another number of points."""
+        self._check_counts(backend)
         if backend.shape != (n_points, n_points):
             raise InputError(
                 f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
                 f"its shape is {backend.shape}."
+            )
+
+    def _check_counts(self, backend: Backend) -> None:
+        check_measures_pairs(backend)
+        if self.reading == "tolerant" and backend.flipped_bits is None:
+            raise InputError(
+                f"reading 'tolerant' counts flipped bits, and {type(backend).__name__} counts hits "
+                "alone, as all do with sentinels beside the pairs; take StatevectorBackend or one "
+                "that sends jobs, without sentinels, or reading='all-zero'."
             )
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
@@ -174,13 +210,17 @@ class Pairs(Design):
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
     ) -> PairTable:
         """Return an empty table, with the diagonal where the problem's reading measures it."""
-        return problem.new_table()
+        if self.reading == "all-zero":
+            return problem.new_table()
+        if n_qubits is None:
+            raise InputError("reading 'tolerant' needs n_qubits, the qubits of the feature map.")
+        return PairTable(problem.n_points, problem.reading.diagonal, n_qubits)
 
     def plan(self, table: PairTable, shots: IntArray, landmarks: Landmarks | None) -> ShotPlan:
         """Return the plan that gives each pair these shots."""
         index = np.flatnonzero(shots)
         rows, cols = table.pairs(index)
-        return ShotPlan(rows, cols, shots[index], landmarks)
+        return ShotPlan(rows, cols, shots[index], landmarks, bits=_bits(table))
 
     def read(
         self,
@@ -203,7 +243,7 @@ class Pairs(Design):
 
     def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend whose columns are not the head's training points."""
-        check_measures_pairs(backend)
+        self._check_counts(backend)
         if backend.shape[1] != len(head.alpha):
             raise InputError(
                 f"the head was trained on {len(head.alpha)} points, so the backend must have that "
@@ -217,16 +257,17 @@ class Pairs(Design):
         return head.decision_function(FAIR.kernel(table)[np.ix_(rows, columns)])
 
     def facts(self, table: PairTable) -> dict[str, str]:
-        """Return nothing: the problem says it all."""
-        return {}
+        """Return the reading where it is not that of the problem."""
+        return {} if table.tolerance is None else {"pairs": self.reading}
 
     def extent(self, table: PairTable) -> dict[str, str]:
         """Return the points that plans may name, and whether a point with itself."""
-        return {"points": str(table.n_points), "diagonal": table.diagonal}
+        return {"points": str(table.n_points), "diagonal": table.diagonal, **_bits_extent(table)}
 
     def results(self, table: PairTable, estimate: Any) -> dict[str, Any]:
-        """Return how many pairs there are, and how many have shots."""
-        return {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
+        """Return how many pairs there are, and how many have shots; and which kernel it is."""
+        found = {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
+        return found if table.tolerance is None else found | {"kernel": estimate.meaning}
 
     def figures(self, table: PairTable) -> dict[str, object]:
         """Return how many pairs have been measured."""
@@ -237,6 +278,14 @@ class Pairs(Design):
         return stop.looks or (SETTLING_LOOKS if isinstance(stop, Settle) else VALUE_LOOKS)
 
 
+def _bits(table: PairTable | BlockTable) -> int | None:
+    return None if table.tolerance is None else table.tolerance.bits
+
+
+def _bits_extent(table: PairTable | BlockTable) -> dict[str, str]:
+    return {} if table.tolerance is None else {"bits": str(table.tolerance.bits)}
+
+
 class _NewPairs(NewPoints):
     """What both ways to spend shots on a test-by-train block share."""
 
@@ -244,7 +293,8 @@ class _NewPairs(NewPoints):
 
     def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
         self.head, self.seed = head, seed
-        self.table = BlockTable(as_count(n_points, "n_points"), len(head.alpha))
+        tolerance = head.estimate.tolerance  # type: ignore[attr-defined]
+        self.table = BlockTable(as_count(n_points, "n_points"), len(head.alpha), tolerance)
         rounds = min(looks, budget)
         # Growing by a common factor from one shot a pair, or less where the budget is small.
         self.milestones = doubling(budget, rounds, float(self.table.shots.size))
@@ -262,7 +312,7 @@ class _NewPairs(NewPoints):
     def extent(self) -> dict[str, str]:
         """Return the points that plans may name."""
         rows, cols = self.table.shots.shape
-        return {"rows": str(rows), "cols": str(cols)}
+        return {"rows": str(rows), "cols": str(cols), **_bits_extent(self.table)}
 
     def _end(self, round: int) -> int:
         """Return the shots spent after a round; after the last come rounds only if some failed."""
@@ -270,7 +320,7 @@ class _NewPairs(NewPoints):
 
     def _plan_of(self, shots: IntArray) -> ShotPlan:
         rows, cols = np.nonzero(shots)
-        return ShotPlan(rows, cols, shots[rows, cols])
+        return ShotPlan(rows, cols, shots[rows, cols], bits=_bits(self.table))
 
 
 class NewPairsValued(_NewPairs):
@@ -324,6 +374,7 @@ class NewPairsSettled(_NewPairs):
             n_points,
             error_rate,
             (self.milestones[0] / n_points, 2 * budget / n_points),
+            self.table.tolerance,
         )
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
 

@@ -85,7 +85,7 @@ def resolve(
     >>> resolve(n_points=100, n_qubits=4, budget=50_000, new_points=50).reason
     'Points: 333 shots for each of 150 points do as well as 76 on every pair; pairs would get 5.'
     >>> resolve("pairs", n_points=100, n_qubits=4, budget=50_000).design
-    Pairs()
+    Pairs(reading='all-zero')
     """
     chosen, reason, steered_by = as_design(design), "", make_allocator(allocator)
     if chosen is None and len(steered_by.units) == 1:

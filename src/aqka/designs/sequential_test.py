@@ -24,6 +24,7 @@ from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.core.plans import ShotPlan
+from aqka.core.tolerance import Tolerance
 
 LARGEST_STAKE = 0.5  # of the wealth that one shot may lose
 BET_SPACING = 4.0  # one bet serves this range of shots, with little loss at its ends
@@ -68,6 +69,8 @@ class WinnerTest:
         winners against the true one.
     shots_range
         Fewest and most shots of a point at which the bets are meant to decide.
+    tolerance
+        How much of a hit a shot with flipped bits is: any share is a fair bet, for its mean is K.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class WinnerTest:
         n_points: int,
         error_rate: float,
         shots_range: tuple[float, float],
+        tolerance: Tolerance | None = None,
     ) -> None:
+        self._tolerance = tolerance
         self._alpha, self._intercept = alpha, intercept
         self.n_classes = alpha.shape[1]
         self._threshold = float(np.log((self.n_classes - 1) / error_rate))
@@ -100,10 +105,16 @@ class WinnerTest:
     ) -> None:
         """Bet on the shots of one round, drawn by ``draw_shots`` from ``chances``."""
         points = np.unique(plan.rows)
-        shots, won = np.zeros_like(chances), np.zeros_like(chances)
-        shots[plan.rows, plan.cols], won[plan.rows, plan.cols] = plan.shots, hits
-        shots, won = shots[points], won[points]
-        guesses, chances = guesses[points], chances[points]
+        less = 0.0  # variance of a shot, by which it is less than that of a hit
+        if self._tolerance is None:
+            worths, counts = np.array([1.0, 0.0]), np.stack([hits, plan.shots - hits])
+        else:
+            seen = np.flatnonzero(hits.any(axis=0))
+            worths, counts = self._tolerance.worths[seen], hits[:, seen].T
+            less = 1 - self._tolerance.spread
+        taken = np.zeros((len(worths), *chances.shape))
+        taken[:, plan.rows, plan.cols] = counts
+        taken, guesses, chances = taken[:, points], guesses[points], chances[points]
         for w, c in permutations(range(self.n_classes), 2):
             contrast = self._alpha[:, w] - self._alpha[:, c]
             expected = self._intercept[w] - self._intercept[c] + guesses @ contrast
@@ -111,12 +122,16 @@ class WinnerTest:
             weight = np.divide(contrast, chances, out=np.zeros_like(chances), where=chances > 0)
             miss = expected[:, None] - weight * guesses
             hit = miss + weight
-            power = np.sum(chances * (guesses * hit**2 + (1 - guesses) * miss**2), axis=1)
+            power = guesses * hit**2 + (1 - guesses) * miss**2
+            power -= less * guesses * (1 - guesses) * weight**2
+            power = np.sum(chances * power, axis=1)
             worst = np.maximum(-np.minimum(hit, miss).min(axis=1), 1e-300)
             for bet, strength in enumerate(self._strengths):
                 wanted = strength / np.sqrt(np.maximum(power, 1e-300))
                 stake = np.minimum(wanted, LARGEST_STAKE / worst)[:, None]
-                gain = won * np.log1p(stake * hit) + (shots - won) * np.log1p(stake * miss)
+                gain = np.zeros_like(chances)
+                for worth, count in zip(worths, taken, strict=True):
+                    gain += count * np.log1p(stake * (miss + worth * weight))
                 self._log_wealth[bet, w, c, points] += gain.sum(axis=1)
         mixture = np.logaddexp.reduce(self._log_wealth, axis=0) - np.log(len(self._strengths))
         self._best = np.maximum(self._best, mixture)

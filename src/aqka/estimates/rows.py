@@ -72,7 +72,7 @@ def noise_of(table: BlockTable) -> FloatArray:
     """Return k̄(1 - k̄) / s per entry, infinite where there are no shots."""
     mean = table.prior().mean
     noise = np.full(table.shots.shape, np.inf)
-    np.divide(mean * (1 - mean), table.shots, out=noise, where=table.seen)
+    np.divide(mean * (1 - mean), table.as_hits()[0], out=noise, where=table.seen)
     return noise
 
 

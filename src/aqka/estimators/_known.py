@@ -68,6 +68,12 @@ class KnownPairs(Known):
 
     def __init__(self, design: Any = None) -> None:
         super().__init__(design)
+        if design is not None and design.reading == "tolerant":
+            raise InputError(
+                "reading 'tolerant' chooses its w once all training pairs are measured, and a "
+                "kernel of single requests never is; take an estimator or acquire(), or "
+                "design='pairs'."
+            )
         self._keys: IntArray = np.zeros(0, dtype=np.int64)
         self._values: FloatArray = np.zeros(0)
 

@@ -125,10 +125,7 @@ def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) ->
 
 
 def diagnose_sensitivity(
-    table: PairTable,
-    problem: Problem,
-    sensitivity: FloatArray,
-    deviation: FloatArray | None = None,
+    table: PairTable, problem: Problem, sensitivity: FloatArray, deviation: FloatArray | None = None
 ) -> Diagnostics:
     """Diagnose |g| per pair, by default with the deviations of what has been measured."""
     noise = problem.reading.deviation(table) if deviation is None else deviation

@@ -35,7 +35,8 @@ def subsample(y: NDArray[Any], size: int, seed: int = 0) -> IntArray:
         return everything
     from sklearn.model_selection import train_test_split
 
-    stratify = y if has_classes(y) and 2 <= np.unique(y).size <= size else None
+    fewest = min(size, len(y) - size)  # either part needs a point of every class
+    stratify = y if has_classes(y) and 2 <= np.unique(y).size <= fewest else None
     chosen, _ = train_test_split(everything, train_size=size, random_state=seed, stratify=stratify)
     return np.sort(chosen)
 
@@ -105,7 +106,6 @@ class Difference:
         return self.mean > max(2 * self.error, 1e-9)
 
     def __str__(self) -> str:
-        """Return both, to be printed."""
         return f"{self.mean:+.3f} ± {self.error:.3f}"
 
 

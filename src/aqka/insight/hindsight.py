@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
@@ -64,10 +64,8 @@ def steering(
     kernel = kernel_without_noise(table, problem, spectrum=head.spectrum)
     chances = np.clip(table.condense(kernel), 0.0, 1.0)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
-    others = [
-        _ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0]
-        for other in redrawn
-    ]
+    fits = ((other, RidgeNoise().fit(PairEstimate(other, problem), problem)) for other in redrawn)
+    others = [_ratios(other, fit)[0] for other, fit in fits]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 
@@ -133,24 +131,15 @@ def fewer_shots(
     full = right(table)
     if full.size == 0:
         return []
-    rng = np.random.default_rng(seed)
-    points = []
+    rng, parts = np.random.default_rng(seed), []
     for fraction in FRACTIONS:
         draws = np.array([right(thin_counts(table, fraction, rng)) for _ in range(repetitions)])
-        points.append((fraction, draws.mean(axis=0), _standard_error(draws.mean(axis=1))))
-    return [
-        FewerShots(
-            fraction,
-            float(found.mean()),
-            float(np.hypot(_standard_error(found), shared)),
-            float(np.mean(full - found)),
-            float(max(np.hypot(_standard_error(full - found), shared), least)),
-        )
-        for fraction, found, shared, least in (
-            *((*point, LEAST_ERROR / full.size) for point in points),
-            (1.0, full, 0.0, 0.0),
-        )
-    ]
+        found, shared = draws.mean(axis=0), _standard_error(draws.mean(axis=1))
+        error = float(np.hypot(_standard_error(found), shared))
+        gain_error = max(np.hypot(_standard_error(full - found), shared), LEAST_ERROR / full.size)
+        gain = float(np.mean(full - found))
+        parts.append(FewerShots(fraction, float(found.mean()), error, gain, float(gain_error)))
+    return [*parts, FewerShots(1.0, float(full.mean()), _standard_error(full), 0.0, 0.0)]
 
 
 def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
@@ -159,8 +148,8 @@ def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
     wanted = table.shots * fraction
     part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
     np.minimum(part.shots, table.shots, out=part.shots)
-    part.hits[:] = rng.hypergeometric(table.hits, table.shots - table.hits, part.shots)
-    return part
+    hits = np.rint(table.hits).astype(np.int64)
+    return _with_hits(part, table, rng.hypergeometric(hits, table.shots - hits, part.shots))
 
 
 def _standard_error(values: FloatArray) -> float:
@@ -171,8 +160,18 @@ def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> Pair
     """Return a table of the same shots whose hits are drawn with the given chance per pair."""
     again = PairTable(table.n_points, table.diagonal)
     again.shots[:] = table.shots
-    again.hits[:] = rng.binomial(table.shots, chances)
-    return again
+    return _with_hits(again, table, rng.binomial(table.shots, chances), chances)
+
+
+def _with_hits(
+    drawn: PairTable, like: PairTable, hits: IntArray, chances: FloatArray | None = None
+) -> PairTable:
+    """Give a table drawn hits; where shots are shares of hits, with the spread that those have."""
+    drawn.hits, drawn.tolerance = hits, like.tolerance
+    if like.tolerance is not None:
+        mean = drawn.shots * (like.estimate() if chances is None else chances)
+        drawn.hits = mean + np.sqrt(like.tolerance.spread) * (hits - mean)
+    return drawn
 
 
 def kernel_without_noise(
@@ -196,8 +195,8 @@ def kernel_without_noise(
 def noise_floor(table: PairTable) -> float:
     """Return 2σ sqrt(N): no eigenvalue of shot noise alone lies far above it (Wigner)."""
     seen = ~table.unseen
-    shots = np.maximum(table.shots, 1)
-    k = (table.hits + 0.5) / (table.shots + 1)
+    shots, hits = table.as_hits()
+    k = (hits + 0.5) / (shots + 1)
     # Entries without shots read one value and bring no noise.
-    variance = float(np.sum((k * (1 - k) / shots)[seen])) / table.n_pairs
+    variance = float(np.sum((k * (1 - k) / np.maximum(shots, 1))[seen])) / table.n_pairs
     return float(2 * np.sqrt(variance * table.n_points))

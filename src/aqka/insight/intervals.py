@@ -33,12 +33,7 @@ class HeadErrors:
 
     @classmethod
     def of(
-        cls,
-        session: Training,
-        learner: Learner,
-        rows: FloatArray,
-        repetitions: int,
-        rng: Generator,
+        cls, session: Training, learner: Learner, rows: FloatArray, repetitions: int, rng: Generator
     ) -> "HeadErrors":
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
@@ -51,10 +46,9 @@ class HeadErrors:
         ]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
-        # A learner that is given its ridge, or its C, never uses another.
-        chooses = any(head.regularisation != without_noise.regularisation for head in heads)
         other = np.zeros((0, *truth.shape))
-        if chooses:
+        # A learner that is given its ridge, or its C, never uses another.
+        if any(head.regularisation != without_noise.regularisation for head in heads):
             other = _plausible_outputs(table.square(chances), problem, rows) - truth
         return cls(redrawn, other)
 

@@ -1,6 +1,6 @@
 """Train a feature map by kernel alignment: exactly in simulation, or on shots of a backend."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from functools import partial
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction, threads_for
 from aqka._util.shown import Shown
-from aqka.backends.base import Backend
 from aqka.backends.circuits import as_data
 from aqka.backends.factory import as_factory
 from aqka.backends.trainable import DIGITS, MapBackend, as_trainable
@@ -185,7 +184,12 @@ def train_map(
         )
         size = pairs_per_step if kernel.design.counts_entries else None
         session = kernel.session(points, labels, parts[1], budget, seed, size)
-        return train_on_shots(kernel, session, points, make, Spend(**spend))
+        backend = MapBackend(made, points, make, session.theta0)
+        kernel.design.check_backend(backend, 2 * len(points))
+        device = backend.backend
+        with device if isinstance(device, AbstractContextManager) else nullcontext():
+            drive(session, backend, Spend(**spend))
+        return trained_by(kernel, session, points)
     if where not in ("auto", "simulation"):
         raise InputError(
             "where must be 'auto', 'simulation', 'aer' or another backend's name, a Qiskit device "
@@ -234,22 +238,6 @@ def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArra
                     f"{y[part][0]}; raise validation, or give more points of the other classes."
                 )
     return fit, rest
-
-
-def train_on_shots(
-    kernel: MapKernel,
-    session: MapTraining,
-    X: FloatArray,
-    make: Callable[[FloatArray], Backend],
-    spend: Spend,
-) -> TrainedMap:
-    """Train on the backends that ``make`` makes of rows (x, θ)."""
-    backend = MapBackend(kernel.made, X, make, session.theta0)
-    kernel.design.check_backend(backend, 2 * len(X))
-    device = backend.backend
-    with device if isinstance(device, AbstractContextManager) else nullcontext():
-        drive(session, backend, spend)
-    return trained_by(kernel, session, X)
 
 
 def trained_by(kernel: MapKernel, session: MapTraining, X: FloatArray) -> TrainedMap:

@@ -15,27 +15,9 @@ from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
+from aqka.insight import exact_kernels, fold_scores
 from aqka.insight.baselines import baselines, guessing
-from aqka.insight.exact_kernels import (
-    Concentration,
-    FeatureMap,
-    GeometricDifference,
-    concentration,
-    is_wide,
-    linear_share,
-    nearest_plain_kernel,
-    projected_kernels,
-)
-from aqka.insight.fold_scores import (
-    FoldScores,
-    KernelHead,
-    Predict,
-    folds_a_repetition,
-    metric_names,
-    repeated_folds,
-    score_folds,
-    subsample,
-)
+from aqka.insight.fold_scores import FoldScores, Predict
 from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import nested_scores
 from aqka.insight.recommendation import Evidence, Recommendation, recommend
@@ -82,8 +64,8 @@ class Preflight(Shown):
     metrics: tuple[str, ...]
     evidence: Evidence
     projected: FoldScores
-    concentration: Concentration
-    geometric: GeometricDifference
+    concentration: exact_kernels.Concentration
+    geometric: exact_kernels.GeometricDifference
     scan: Scan
     null: FoldScores | None = None
     linear_share: float | None = None
@@ -162,7 +144,7 @@ class Preflight(Shown):
 def preflight(
     X: ArrayLike,
     y: ArrayLike,
-    feature_map: FeatureMap = "zz",
+    feature_map: exact_kernels.FeatureMap = "zz",
     *,
     spending: Spending | None = None,
     columns: ArrayLike | None = None,
@@ -223,23 +205,23 @@ def preflight(
         raise InputError(f"head must be 'ridge' or 'svm', got {head!r}.")
     if candidates is None:
         candidates = default_candidates(angles, feature_map)
-    chosen = subsample(labels, MAX_POINTS, seed)
+    chosen = fold_scores.subsample(labels, MAX_POINTS, seed)
     candidates = [replace(c, angles=c.angles[chosen]) for c in candidates]
     targets, table = labels[chosen], plain_X[chosen]
-    folds = repeated_folds(targets, None if spending is None else spending.n_train, seed=seed)
+    folds = fold_scores.repeated_folds(
+        targets, None if spending is None else spending.n_train, seed=seed
+    )
 
-    def step(name: str) -> None:
-        if on_step is not None:
-            on_step(name)
+    step = on_step or (lambda _: None)
 
     def score(name: str, predict: Predict) -> FoldScores:
-        found = score_folds(name, predict, targets, folds)
+        found = fold_scores.score_folds(name, predict, targets, folds)
         step(name)
         return found
 
-    model = KernelHead(targets, head == "svm", C)
+    model = fold_scores.KernelHead(targets, head == "svm", C)
     mine, started = candidates[0], time.perf_counter()
-    projections, wide = projected_kernels(mine.features), mine.is_wide
+    projections, wide = exact_kernels.projected_kernels(mine.features), mine.is_wide
     seconds = (time.perf_counter() - started) * len(labels) / len(targets)
     kernel, null = mine.kernel(), None
     if wide:
@@ -259,14 +241,16 @@ def preflight(
     winner = score("best settings, exact", lambda fold: model.predict(best_kernel, fold))
     bought = None
     if spending is not None:
-        name, once = "at this budget", folds[: folds_a_repetition(folds, len(targets))]
+        name, once = "at this budget", folds[: fold_scores.folds_a_repetition(folds, len(targets))]
         if wide:
             seen, rows = mine.measured(spending, np.random.default_rng(seed))
-            bought = score_folds(name, lambda fold: model.predict(seen, fold, rows), targets, once)
+            bought = fold_scores.score_folds(
+                name, lambda fold: model.predict(seen, fold, rows), targets, once
+            )
         else:
             bought = forecast(name, lambda _: kernel, targets, once, spending, lambda: step(name))
     evidence = Evidence(
-        metric=metric_names(targets)[0],
+        metric=fold_scores.metric_names(targets)[0],
         own=own,
         winner=winner,
         own_scanned=tried.scores[0],
@@ -284,14 +268,14 @@ def preflight(
         n_given=len(labels),
         n_train=len(folds[0].kept),
         n_train_given=len(folds[0].kept) if spending is None else spending.n_train,
-        metrics=metric_names(targets),
+        metrics=fold_scores.metric_names(targets),
         evidence=evidence,
         projected=projected,
-        concentration=concentration(kernel, per_pair),
-        geometric=nearest_plain_kernel(table, kernel),
+        concentration=exact_kernels.concentration(kernel, per_pair),
+        geometric=exact_kernels.nearest_plain_kernel(table, kernel),
         scan=tried,
         null=null,
-        linear_share=linear_share(table, mine.features) if wide else None,
+        linear_share=exact_kernels.linear_share(table, mine.features) if wide else None,
         training=()
         if trainable is None
         else nested_scores(trainable, mine.angles, targets, folds, model, seed, spending),
@@ -303,7 +287,9 @@ def count_steps(n_candidates: int) -> int:
     return n_candidates + FOLDS + FIXED_STEPS
 
 
-def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Candidate]:
+def default_candidates(
+    angles: FloatArray, feature_map: exact_kernels.FeatureMap
+) -> list[Candidate]:
     """Return the given encoding, then every range of a scan with every map it can have.
 
     Of many qubits the map stays: each of its kernels takes a second.
@@ -319,7 +305,7 @@ def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Cand
         ]
     settings = {"map": feature_map, "range": "as given", "reps": DEFAULT_REPS}
     candidates = [Candidate(settings, angles, feature_map)]
-    wide = is_wide(angles, feature_map)
+    wide = exact_kernels.is_wide(angles, feature_map)
     forms = product([feature_map], [DEFAULT_REPS]) if wide else product(BUILT_IN_MAPS, REPS)
     for (name, reps), (ends, points) in product(forms, scaled.items()):
         settings = {"map": name, "range": list(ends), "reps": reps}

@@ -64,115 +64,89 @@ def recommend(found: Evidence) -> Recommendation:
 
     All differences are paired, fold by fold.
     """
-    if found.seconds is not None:
-        return _computable(found)
-    learns = difference(found.own, found.guessing).clear
-    if not learns and not difference(found.nested, found.guessing).clear:
-        return _nothing_learns(found)
-    plain = found.best_plain
-    beaten = difference(plain, found.own).clear
-    if beaten and difference(plain, found.winner).clear:
-        return _plain_is_better(found)
+    own, plain, guessing = found.own, found.best_plain, found.guessing
+    learns, beaten = difference(own, guessing).clear, difference(plain, own).clear
     gain = difference(found.nested, found.own_scanned)
+    if found.seconds is not None:
+        return Recommendation("don't", _computable(found, found.seconds), found.changes)
+    if not learns and not difference(found.nested, guessing).clear:
+        return Recommendation("don't", _nothing_learns(found))
+    if beaten and difference(plain, found.winner).clear:
+        return Recommendation("don't", _plain_is_better(found), found.changes)
     if found.changes and (gain.clear or (gain.mean > 0 and (beaten or not learns))):
-        return _other_settings(found)
+        return Recommendation("change", _other_settings(found), found.changes)
     if not learns:
-        return _nothing_learns(found)
+        return Recommendation("don't", _nothing_learns(found))
     if beaten:
-        return _plain_is_better(found)
+        return Recommendation("don't", _plain_is_better(found), found.changes)
     if found.forecast is not None:
-        loss = difference(found.own, found.forecast)
-        reaches = difference(found.forecast, found.guessing).clear
+        loss = difference(own, found.forecast)
+        reaches = difference(found.forecast, guessing).clear
         if not reaches or (loss.clear and loss.mean > MATERIAL):
-            return _larger_budget(found)
-    return _buy(found)
+            sentence = (
+                f"Change this first: raise the budget, or take fewer training points; exact, the "
+                f"kernel has {found.a_metric} of {_text(own)}, with these shots "
+                f"{_text(found.forecast)} (guessing: {guessing.means[0]:.2f})."
+            )
+            return Recommendation("change", sentence)
+    return Recommendation("buy", _buy(found), found.changes)
 
 
-def _computable(found: Evidence) -> Recommendation:
-    assert found.seconds is not None
-    plain, took = found.best_plain, "less than a second"
-    if found.seconds >= 1:
-        took = f"{found.seconds:.0f} s"
+def _computable(found: Evidence, seconds: float) -> str:
+    plain, took = found.best_plain, "less than a second" if seconds < 1 else f"{seconds:.0f} s"
     gap = difference(found.own, plain)
-    verdict = "clearly better than" if gap.clear else "not clearly better than"
-    return Recommendation(
-        "don't",
+    return (
         f"Don't buy: these features can be computed here in {took}: do not buy shots for them. "
-        f"Computed, their kernel has {found.a_metric} of {_text(found.own)}, {verdict} "
-        f"{plain.name} ({_text(plain)}; {gap}); guessing has {found.guessing.means[0]:.2f}.",
-        found.changes,
+        f"Computed, their kernel has {found.a_metric} of {_text(found.own)}, "
+        f"{'' if gap.clear else 'not '}clearly better than {plain.name} ({_text(plain)}; {gap}); "
+        f"guessing has {found.guessing.means[0]:.2f}."
     )
 
 
-def _nothing_learns(found: Evidence) -> Recommendation:
-    plain = found.best_plain
+def _nothing_learns(found: Evidence) -> str:
+    plain, remedy = found.best_plain, "no plain model is either, so look at the data first"
     if difference(plain, found.guessing).clear:
         remedy = f"{plain.name} has {_text(plain)} without a shot"
-    else:
-        remedy = "no plain model is either, so look at the data first"
-    return Recommendation(
-        "don't",
+    return (
         f"Don't buy: neither this kernel ({found.metric} {_text(found.own)}) nor the best of "
         f"{found.n_tried} settings ({_text(found.nested)}) is clearly better than guessing "
-        f"({found.guessing.means[0]:.2f}); {remedy}.",
+        f"({found.guessing.means[0]:.2f}); {remedy}."
     )
 
 
-def _plain_is_better(found: Evidence) -> Recommendation:
-    plain = found.best_plain
-    gap = difference(plain, found.winner)
+def _plain_is_better(found: Evidence) -> str:
+    plain, gap = found.best_plain, difference(found.best_plain, found.winner)
+    others = f"no others of {found.n_tried} settings are better with these shots"
     if gap.clear:
-        others = f"and than the best of {found.n_tried} settings ({_text(found.winner)}; {gap})"
-    else:
-        others = f"and no others of {found.n_tried} settings are better with these shots"
-    return Recommendation(
-        "don't",
+        others = f"than the best of {found.n_tried} settings ({_text(found.winner)}; {gap})"
+    return (
         f"Don't buy: {plain.name} has {found.a_metric} of {_text(plain)} without a shot, clearly "
-        f"more than this kernel even if exact ({_text(found.own)}), {others}.",
-        found.changes,
+        f"more than this kernel even if exact ({_text(found.own)}), and {others}."
     )
 
 
-def _other_settings(found: Evidence) -> Recommendation:
-    gain = difference(found.nested, found.own_scanned)
-    plain = found.best_plain
+def _other_settings(found: Evidence) -> str:
+    gain, plain = difference(found.nested, found.own_scanned), found.best_plain
     where = "" if found.forecast is None else "at this budget "
-    return Recommendation(
-        "change",
+    return (
         f"Change this first: {settings_text(found.changes)}; {where}the {found.metric} is then "
         f"{_text(found.nested)} instead of {_text(found.own_scanned)} ({gain}, choosing among "
-        f"{found.n_tried} settings accounted for), {plain.name} has {_text(plain)} without a shot.",
-        found.changes,
+        f"{found.n_tried} settings accounted for), {plain.name} has {_text(plain)} without a shot."
     )
 
 
-def _larger_budget(found: Evidence) -> Recommendation:
-    assert found.forecast is not None
-    return Recommendation(
-        "change",
-        f"Change this first: raise the budget, or take fewer training points; exact, the kernel "
-        f"has {found.a_metric} of {_text(found.own)}, with these shots {_text(found.forecast)} "
-        f"(guessing: {found.guessing.means[0]:.2f}).",
-    )
-
-
-def _buy(found: Evidence) -> Recommendation:
-    plain = found.best_plain
-    gap = difference(found.own, plain)
+def _buy(found: Evidence) -> str:
+    plain, gap = found.best_plain, difference(found.own, found.best_plain)
     reached = "" if found.forecast is None else f", with these shots {_text(found.forecast)}"
     if gap.clear:
-        return Recommendation(
-            "buy",
+        return (
             f"Buy: the kernel's {found.metric} of {_text(found.own)}{reached} is clearly better "
-            f"than any plain model's ({plain.name}: {_text(plain)}; {gap}).",
-            found.changes,
+            f"than any plain model's ({plain.name}: {_text(plain)}; {gap})."
         )
-    return Recommendation(
-        "buy",
+    return (
         f"Buy only to study this kernel: it learns ({found.metric} {_text(found.own)}{reached}) "
         f"but is not clearly better than {plain.name}, which has {_text(plain)} without a shot "
-        f"({gap}).",
-        found.changes,
+        f"({gap})."
     )
 
 
@@ -182,11 +156,8 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     >>> settings_text({"map": "z", "range": [0.0, 1.5]})
     'map = "z", range = [0.0, 1.5]'
     """
-    texts = {
-        name: f'"{value}"' if isinstance(value, str) else str(value)
-        for name, value in settings.items()
-    }
-    return ", ".join(f"{name} = {text}" for name, text in texts.items())
+    texts = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v}" for k, v in settings.items())
+    return ", ".join(texts)
 
 
 def _text(model: FoldScores) -> str:

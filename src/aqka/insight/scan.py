@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import ComplexArray, FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.allocators import DEFAULT_ALLOCATOR, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.feature_maps import DEFAULT_REPS
@@ -161,10 +161,6 @@ class Candidate:
     feature_map: FeatureMap
     repetitions: int = DEFAULT_REPS
 
-    def states(self) -> ComplexArray:
-        """Return the state of each point."""
-        return map_states(self.angles, self.feature_map, self.repetitions)
-
     @property
     def is_wide(self) -> bool:
         """Whether only reduced states can be computed, and the kernel is the projected one."""
@@ -177,7 +173,9 @@ class Candidate:
 
     def kernel(self) -> FloatArray:
         """Return the exact fidelity kernel of its points, or of many qubits the projected one."""
-        return projected_kernels(self.features)[1] if self.is_wide else fidelities(self.states())
+        if self.is_wide:
+            return projected_kernels(self.features)[1]
+        return fidelities(map_states(self.angles, self.feature_map, self.repetitions))
 
     def measured(
         self, spending: Spending, rng: np.random.Generator

@@ -139,10 +139,7 @@ def parse_budget(text: str) -> Budget:
         )
     if not 0 < value < math.inf:
         raise InputError(f"budget must be a finite number above 0, got {text!r}; {_ALLOWED}.")
-    return _with_unit(value, found["before"], found["after"].strip(), text)
-
-
-def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
+    before, after = found["before"], found["after"].strip()
     if before and after:
         raise InputError(f"budget {text!r} has two units; {_ALLOWED}.")
     unit = before or after
@@ -156,8 +153,7 @@ def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
         return Shots(int(value))
     if not before and unit.lower() in SECONDS:
         return QpuTime(value * SECONDS[unit.lower()])
-    known = ["shots", *SECONDS, *(currency.lower() for currency in CURRENCIES)]
-    hint = did_you_mean(unit, known)
+    hint = did_you_mean(unit, ["shots", *SECONDS, *map(str.lower, CURRENCIES)])
     raise InputError(f"budget {text!r} has the unknown unit {unit!r}.{hint} Please {_ALLOWED}.")
 
 
@@ -170,16 +166,24 @@ def as_budget(budget: Budget | int | str) -> Budget:
     return Shots(as_count(budget, "budget"))
 
 
+def divided(budget: Budget, share: float) -> tuple[Budget, Budget]:
+    """Return a share of a budget, and the rest."""
+    if isinstance(budget, Shots):
+        count = int(budget.count * share)
+        return Shots(count), Shots(budget.count - count)
+    if isinstance(budget, QpuTime):
+        return QpuTime(budget.seconds * share), QpuTime(budget.seconds * (1 - share))
+    mine, rest = budget.amount * share, budget.amount * (1 - share)
+    return replace(budget, amount=mine), replace(budget, amount=rest)
+
+
 def price(qpu_seconds: float, rate: float) -> float:
     """Return what that QPU time costs at a rate per minute."""
     return qpu_seconds / 60 * rate
 
 
 def affordable_shots(
-    budget: Budget,
-    rate: float | None,
-    bill: Callable[[int], tuple[int, float]],
-    least: int = 1,
+    budget: Budget, rate: float | None, bill: Callable[[int], tuple[int, float]], least: int = 1
 ) -> int:
     """Return the most shots the budget pays for, by bisection: one more would exceed it.
 
@@ -198,9 +202,9 @@ def affordable_shots(
 
     if not affordable(least):
         shots, seconds = bill(least)
-        what = (
-            "a single shot: one job with one shot" if shots == 1 else f"its {shots:,} shots: that"
-        )
+        what = f"its {shots:,} shots: that"
+        if shots == 1:
+            what = "a single shot: one job with one shot"
         raise InputError(
             f"budget does not pay for {what} takes {seconds:.6g} s of QPU time; give more."
         )

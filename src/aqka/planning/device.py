@@ -120,12 +120,11 @@ class DeviceModel:
                 hint = did_you_mean(name, self.sources)
                 known = ", ".join(self.sources)
                 raise InputError(f"unknown constant {name!r}.{hint} Known: {known}.")
-        whole = {
-            name: int(value) if name == "max_executions" and value == value // 1 else value
-            for name, value in values.items()
-        }
-        # mypy cannot see that the names were checked above.
-        return replace(self, **whole)  # type: ignore[arg-type]
+        changed: dict[str, Any] = dict(values)
+        most = changed.get("max_executions")
+        if most is not None and most == most // 1:
+            changed["max_executions"] = int(most)
+        return replace(self, **changed)
 
 
 HERON = DeviceModel()

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.shown import Shown
+from aqka._util.text import percent
 from aqka.allocators.schedule import Schedule
 from aqka.core.extent import Diagonal
 from aqka.errors import InputError
-from aqka.planning.advice import advise, warn
+from aqka.maths.sensitivity import SATURATED_SHOTS_PER_PAIR
 from aqka.planning.budget import Budget, Money, affordable_shots, as_budget, duration, price
 from aqka.planning.device import HERON, DeviceModel, Usage
-from aqka.planning.split import PairCosts, Split, costs_of, split_budget
+from aqka.planning.split import Split, costs_of, split_budget
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
 MAX_POINTS = 10**6
@@ -19,6 +20,11 @@ MAX_DEPTH = 10**7
 MAX_QUEUE = 10**6
 MAX_ROUNDS = 1000
 MAX_RATE = 1e9
+
+# The paper's B ≪ n_pairs (Appendix C.9) gives no number.
+SPARSE_SHOTS_PER_PAIR = 0.5
+# A share of the QPU time from which the jobs' fixed cost is worth a word.
+NOTABLE_OVERHEAD = 0.2
 
 PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
 
@@ -78,26 +84,16 @@ class Wish:
             as_count(getattr(self, name), name, minimum=0)
         costs_of(self.design)
 
-    @property
-    def costs(self) -> PairCosts:
-        """What depends on the design."""
-        return costs_of(self.design)
-
-    def least_shots(self, n_points: int) -> int:
-        """Return the fewest shots for training and predictions: one for training at least."""
-        if self.on_top or not self.new_points:
-            return 1
-        return 4 if self.test_shots is None else self.split(1, n_points).predict + 1
-
     def split(self, shots: int, n_points: int) -> Split:
         """Return the shots of training and of predictions; on top, all ``shots`` are training's."""
         if not self.on_top:
             return split_budget(
                 shots, n_points, self.new_points, self.design, test_shots=self.test_shots
             )
-        wanted = self.costs.shots_on_top(shots, n_points, self.new_points)
+        costs = costs_of(self.design)
+        wanted = costs.shots_on_top(shots, n_points, self.new_points)
         if self.test_shots is not None:
-            wanted = self.test_shots * self.costs.new_units(n_points, self.new_points)
+            wanted = self.test_shots * costs.new_units(n_points, self.new_points)
         return Split(shots, wanted, "The budget is for training alone; predictions come on top.")
 
     def parts(self, split: Split, usage: Usage) -> tuple[QuotePart, ...]:
@@ -137,12 +133,11 @@ class Quote(Shown):
 
     Attributes
     ----------
-    n_points, n_qubits, depth, n_pairs
-        The problem: points N, qubits, depth of the circuit that a shot runs, measurable pairs.
+    n_points, n_qubits, depth, n_pairs, tiles
+        Points N, qubits, depth of the circuit that a shot runs, measurable pairs, copies of the
+        circuit that run side by side on the chip.
     shots, shots_per_pair, shots_per_round, jobs_per_round
         Shots in all, mean per pair, and shots and jobs of each submission, the warm-up first.
-    tiles
-        Copies of the circuit that run side by side on the chip.
     execution_seconds, qpu_seconds, untiled_seconds
         QPU time of one execution, of all jobs (billed outside a session), and without tiles.
     queue_seconds, classical_seconds
@@ -153,10 +148,9 @@ class Quote(Shown):
         Price of ``qpu_seconds`` and ``untiled_seconds``, None without a rate.
     warnings, advice
         Limits of the device that would be hit; what rounds cost and whether they are worth it.
-    parts, split
-        Predictions, sentinels and calibration; why training and predictions share as they do.
-    design
-        What a shot is spent on: ``"pairs"`` or ``"points"``.
+    parts, split, design
+        Predictions, sentinels and calibration; why training and predictions share as they do; what
+        a shot is spent on.
     """
 
     n_points: int
@@ -308,8 +302,7 @@ def quote(
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
-    if depth is None:
-        depth = wish.costs.zz_depth(n_qubits)
+    depth = costs_of(wish.design).zz_depth(n_qubits) if depth is None else depth
     depth = _as_bounded(depth, "depth", 1, MAX_DEPTH)
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
@@ -332,7 +325,10 @@ def quote(
         shots = split.train + sum(part.shots for part in also)
         return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
 
-    shots = affordable_shots(budget, rate, bill, wish.least_shots(n_points))
+    least = 1  # for training; predictions out of the same budget need more
+    if wish.new_points and not wish.on_top:
+        least = 4 if wish.test_shots is None else wish.split(1, n_points).predict + 1
+    shots = affordable_shots(budget, rate, bill, least)
     split = wish.split(shots, n_points)
     shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
@@ -365,7 +361,87 @@ def quote(
         design=wish.design,
     )
     # Advice reads the figures above, so it is added once they stand.
-    return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
+    return replace(made, warnings=_warn(made, device), advice=_advise(made, device, rate))
+
+
+def _warn(quote: Quote, device: DeviceModel) -> tuple[str, ...]:
+    """Return the limits that the run would hit: too few shots, and those of the device."""
+    found = []
+    if costs_of(quote.design).rounds_are_known and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+        found.append(
+            f"{quote.shots:,} shots for {quote.n_pairs:,} pairs: most pairs are never measured, "
+            f"and accuracy suffers. Give {quote.n_pairs:,} shots or more, or take fewer points."
+        )
+    most = max(quote.jobs_per_round)
+    if most > 1:
+        found.append(
+            f"A job holds at most {device.max_executions:,} executions: the largest round is sent "
+            f"as {most} jobs."
+        )
+    longest = device.job_overhead + quote.execution_seconds * min(
+        device.max_executions, -(-max(quote.shots_per_round) // quote.tiles)
+    )
+    if longest > device.max_job_seconds:
+        found.append(
+            f"The longest job takes {duration(longest)}, and jobs are cancelled after "
+            f"{duration(device.max_job_seconds)}: lower max_executions so that rounds are split."
+        )
+    if quote.session_seconds > device.session_seconds:
+        found.append(
+            f"The rounds take {duration(quote.session_seconds)} even without queues, and a session "
+            f"ends after {duration(device.session_seconds)}: the run needs several sessions."
+        )
+    elif quote.wall_seconds > device.session_seconds:
+        found.append(
+            f"Queued one by one the rounds take {duration(quote.wall_seconds)}, longer than the "
+            f"{duration(device.session_seconds)} of a session: the device may be recalibrated "
+            "between them."
+        )
+    if quote.submissions > 1 and quote.classical_seconds > device.interactive_gap:
+        found.append(
+            f"The classical work between rounds takes about {duration(quote.classical_seconds)}, "
+            f"and a session is put aside after {duration(device.interactive_gap)} without a job: "
+            "each round would queue again."
+        )
+    return tuple(found)
+
+
+def _advise(quote: Quote, device: DeviceModel, rate: float | None) -> tuple[str, ...]:
+    """Return what rounds cost and whether they are worth it."""
+    if not costs_of(quote.design).rounds_are_known:
+        return ()
+    found, extra, wait = [], quote.submissions - 1, quote.queue_seconds / quote.submissions
+    if quote.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
+        found.append(
+            f"Above {SATURATED_SHOTS_PER_PAIR} shots a pair uniform does as well as adaptive "
+            "shots (the paper's regime map): "
+            + ("one round is enough, or fewer shots." if extra else "fewer may be enough.")
+        )
+    if not extra:
+        return tuple(found)
+    if quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+        found.append(
+            f"With {quote.shots_per_pair:.2g} shots a pair, 1 or 2 rounds do: the paper puts the "
+            "cost at about 3 points of accuracy (Appendix C.9)."
+        )
+    costs = [f"{duration(wait)} in the queue"] if wait else []
+    costs.append(f"{duration(device.job_overhead)} of QPU time")
+    if rate is not None:
+        costs.append(f"{price(device.job_overhead, rate):,.2f} in money")
+    found.append(f"Each further round costs {', '.join(costs)}.")
+    overhead = quote.jobs * device.job_overhead / quote.qpu_seconds
+    if overhead > NOTABLE_OVERHEAD:
+        found.append(
+            f"Starting jobs takes {percent(overhead)} of the QPU time: fewer rounds leave more for "
+            "shots."
+        )
+    if wait > 0:
+        found.append(
+            f"A session queues once, which saves {duration(extra * wait)}; it is billed from its "
+            f"first job to its last result, about {duration(quote.session_seconds)}. The open plan "
+            "has none."
+        )
+    return tuple(found)
 
 
 def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:

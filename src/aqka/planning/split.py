@@ -154,12 +154,7 @@ class Split(NamedTuple):
 
 
 def split_budget(
-    budget: int,
-    n_train: int,
-    n_new: int,
-    design: str = "pairs",
-    *,
-    test_shots: int | None = None,
+    budget: int, n_train: int, n_new: int, design: str = "pairs", *, test_shots: int | None = None
 ) -> Split:
     """Return how many of all shots to train with, and how many to keep for new points.
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from aqka._util.text import counted, number_text, percent
-from aqka.insight.hindsight import FewerShots, Steering
+from aqka.insight.hindsight import FewerShots
 from aqka.planning.budget import duration
 from aqka.report.rivals import Rival
 from aqka.report.run_report import RunReport
@@ -16,23 +16,16 @@ MANY_OPEN = 0.1  # share of test points that are not settled, above which it is 
 TRY_OTHERS = "aqka check tries other maps, ranges and numbers of components without a shot"
 
 
-class Answer(NamedTuple):
-    """A question about a run and its answer."""
-
-    question: str
-    words: str
-
-
-def answer_questions(report: RunReport) -> list[Answer]:
-    """Return the answers, each computed from the counts; what cannot be answered is left out."""
-    answers = [
-        Answer("What was spent?", _spending(report)),
-        Answer("How well is the kernel known?", _kernel_error(report)),
-        Answer("How accurate is it?", _accuracy(report)),
-        Answer("Was adaptive allocation worth it?", _steering(report)),
-        Answer("What to do next?", " ".join(advice(report))),
-    ]
-    return [answer for answer in answers if answer.words]
+def answer_questions(report: RunReport) -> dict[str, str]:
+    """Return questions with their answers from the counts, without what cannot be answered."""
+    answers = {
+        "What was spent?": _spending(report),
+        "How well is the kernel known?": _kernel_error(report),
+        "How accurate is it?": _accuracy(report),
+        "Was adaptive allocation worth it?": _steering(report),
+        "What to do next?": " ".join(advice(report)),
+    }
+    return {question: words for question, words in answers.items() if words}
 
 
 def _spending(report: RunReport) -> str:
@@ -57,10 +50,10 @@ def _spending(report: RunReport) -> str:
             f"{used:,} more went to {len(report.tested.ids)} test points: "
             f"{total + calibration + used:,} in all."
         )
-    seconds = next((row for row in report.usage if row["figure"] == "QPU seconds"), None)
-    if seconds is not None and seconds["actual"] is None:
+    if report.usage and not report.timed:
         text.append("The backend reported no QPU time.")
-    elif seconds is not None:
+    elif report.usage:
+        seconds = next(row for row in report.usage if row["figure"] == "QPU seconds")
         text.append(
             f"The backend reported {duration(seconds['actual'])} of QPU time for the training "
             f"kernel; the quote was {duration(seconds['quoted'])}."
@@ -113,40 +106,32 @@ def _steering(report: RunReport) -> str:
             f"would have given {found.best:.2f} times the variance; no allocator can do better."
         )
     error = "" if found.error is None else f" ± {found.error:.2f}"
+    worth = "No: spreading the shots evenly would have been better for the predictions."
+    if found.error is None:
+        worth = "How sure the comparison is was not worked out."
+    elif not found.sure:
+        worth = "No difference that matters or stands out from noise."
+    elif found.ratio < 1:
+        worth = f"Yes: evenly spread, {1 / found.ratio:.2f} times as many shots would be needed."
     return (
-        f"{_worth(found)} The predictions have {found.ratio:.2f}{error} times the variance that "
+        f"{worth} The predictions have {found.ratio:.2f}{error} times the variance that "
         "evenly spread shots would give; the best possible allocation would reach "
         f"{found.best:.2f}. This is the noise in the decision values, to first order and from the "
         "run's own counts; it is not accuracy."
     )
 
 
-def _worth(found: Steering) -> str:
-    """Return whether steering helped, where that stands out from noise."""
-    if found.error is None:
-        return "How sure the comparison is was not worked out."
-    if not found.sure:
-        return "No difference that matters or stands out from noise."
-    if found.ratio < 1:
-        return f"Yes: evenly spread, {1 / found.ratio:.2f} times as many shots would be needed."
-    return "No: spreading the shots evenly would have been better for the predictions."
-
-
 def advice(report: RunReport) -> list[str]:
     """Return what to do next; shots are never advised for a kernel that cannot learn."""
-    if report.state != "finished":
-        return [_unfinished(report), *_cannot_learn(report)]
-    return _cannot_learn(report) or _take_the_plain_model(report) or _more_shots(report)
-
-
-def _unfinished(report: RunReport) -> str:
-    """Return what is left to do, and how to go on."""
+    if report.state == "finished":
+        return _cannot_learn(report) or _take_the_plain_model(report) or _more_shots(report)
     left = report.budget - report.table.total
     what = f"{left:,} shots are left" if left else "the test points are still to be predicted"
     how = "aqka resume continues it."
     if not report.study_text:
         how = "It was started from Python: call acquire() again with the same arguments."
-    return f"The run is not finished ({report.state}): {what}. {how}"
+    unfinished = f"The run is not finished ({report.state}): {what}. {how}"
+    return [unfinished, *_cannot_learn(report)]
 
 
 def _cannot_learn(report: RunReport) -> list[str]:
@@ -192,10 +177,9 @@ def _more_shots(report: RunReport) -> list[str]:
             sentences.append(f"The run already scores as well as the exact kernel ({score}).")
         else:
             sentences.append(f"More shots could bring it to about the exact kernel's {score}.")
-    still_open = 0 if tested is None else tested.n_open
-    if tested is not None and still_open > MANY_OPEN * len(tested.ids):
+    if tested is not None and tested.n_open > MANY_OPEN * len(tested.ids):
         sentences.append(
-            f"{still_open} test points are not settled: a larger budget.test_shots would settle "
+            f"{tested.n_open} test points are not settled: a larger budget.test_shots would settle "
             "more of them."
         )
     if report.steering is not None and report.steering.sure and report.steering.ratio > 1:
@@ -252,7 +236,13 @@ def decide(report: RunReport) -> Verdict:
     """
     tested, guess, plain = report.tested, report.rival("guessing"), report.best_plain
     if tested is None:
-        return Verdict("open", "Not known yet", _what_is_missing(report))
+        missing = f"the run is {report.state} and its test points are not predicted yet"
+        if report.state == "finished":
+            missing = "the run has only trained and has predicted no test points"
+        if can_learn(report) is False:
+            missing += "; the exact kernel is not clearly better than guessing"
+            missing += f" ({report.exact.words})"
+        return Verdict("open", "Not known yet", f"{missing}.")
     score = tested.score_words
     if guess is None:
         return Verdict("open", "Not compared", f"{score}.")
@@ -287,14 +277,3 @@ def _scores(tested: Tested, rival: Rival) -> str:
     """Return a rival with its score."""
     name = f"the {tested.guess}" if rival.kind == "guessing" else rival.name
     return f"{name} scores {tested.shown(rival.score)}"
-
-
-def _what_is_missing(report: RunReport) -> str:
-    """Return why nothing is known yet."""
-    text = f"the run is {report.state} and its test points are not predicted yet"
-    if report.state == "finished":
-        text = "the run has only trained and has predicted no test points"
-    if can_learn(report) is False:
-        text += "; the exact kernel is not clearly better than guessing"
-        return f"{text} ({report.exact.words})."
-    return f"{text}."

@@ -45,8 +45,6 @@ class Scale:
     def ticks(self) -> list[float]:
         """Return round numbers within the scale.
 
-        Examples
-        --------
         >>> Scale(0, 1).ticks(), Scale(1, 1000, log=True).ticks()
         ([0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0], [1.0, 10.0, 100.0, 1000.0])
         """
@@ -62,13 +60,6 @@ class Scale:
         step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough * 0.999)
         lowest = math.ceil(self.low / step - 1e-9)
         return [k * step for k in range(lowest, math.floor(self.high / step + 1e-9) + 1)]
-
-
-class Key(NamedTuple):
-    """A line of a legend: how something looks, and what it is."""
-
-    look: str
-    name: str
 
 
 class Curve(NamedTuple):
@@ -88,13 +79,6 @@ class Dot(NamedTuple):
     words: str
 
 
-class Tick(NamedTuple):
-    """A number on an axis, and how many pixels along it."""
-
-    place: float
-    text: str
-
-
 @dataclass
 class Chart:
     """Axes, and what is drawn between them; a look is a class of the style sheet."""
@@ -105,7 +89,7 @@ class Chart:
     x_label: str
     y_label: str
     note: str = ""  # an explanation below it
-    legend: list[Key] = field(default_factory=list)
+    legend: list[tuple[str, str]] = field(default_factory=list)  # a look, and what it is
     marks: list[Curve | Dot] = field(default_factory=list)  # in the order of drawing
 
     width, height = WIDTH, HEIGHT
@@ -123,16 +107,12 @@ class Chart:
         down = TOP + (1 - self.y.place(y)) * (HEIGHT - TOP - BOTTOM)
         return round(across, 1), round(down, 1)
 
-    def add_key(self, look: str, name: str) -> None:
-        """Name a look in the legend."""
-        self.legend.append(Key(look, name))
-
     def add_line(self, xs: Sequence[float], ys: Sequence[float], look: str, name: str = "") -> None:
         """Draw a line through points, where there are any, and name it in the legend."""
         if len(xs):
             self.marks.append(Curve(f"line {look}", self._path(xs, ys)))
         if name:
-            self.add_key(look, name)
+            self.legend.append((look, name))
 
     def add_band(self, xs: Sequence[float], ends: Sequence[Interval], look: str) -> None:
         """Fill between two lines; at a single place draw the interval, which has no area."""
@@ -167,17 +147,17 @@ class Chart:
         """Draw a dashed line right across, and name it in the legend where it has a name."""
         self.marks.append(Curve("level", self._path([self.x.low, self.x.high], [y, y])))
         if name:  # in the legend, for beside the line it would stand in what is drawn
-            self.add_key("level", name)
+            self.legend.append(("level", name))
 
     @property
-    def x_ticks(self) -> list[Tick]:
-        """Numbers of the horizontal axis."""
-        return [Tick(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
+    def x_ticks(self) -> list[tuple[float, str]]:
+        """Pixels and numbers of the horizontal axis."""
+        return [(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
 
     @property
-    def y_ticks(self) -> list[Tick]:
-        """Numbers of the vertical axis."""
-        return [Tick(self.at(self.x.low, v)[1], axis_text(v)) for v in self.y.ticks()]
+    def y_ticks(self) -> list[tuple[float, str]]:
+        """Pixels and numbers of the vertical axis."""
+        return [(self.at(self.x.low, v)[1], axis_text(v)) for v in self.y.ticks()]
 
     def _path(self, xs: Sequence[float], ys: Sequence[float]) -> str:
         return "M" + " ".join("{},{}".format(*self.at(x, y)) for x, y in zip(xs, ys, strict=True))

@@ -7,7 +7,6 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.text import percent
 from aqka.insight.diagnostics import gini
-from aqka.insight.hindsight import FewerShots
 from aqka.maths.metrics import share_interval
 from aqka.report.chart import Chart, Interval, Scale
 from aqka.report.run_report import RunReport
@@ -53,7 +52,7 @@ def accuracy_chart(
     chart = Chart("Accuracy by round", *accuracy_axes(reports), "training shots", y_label)
     for report, (look, prefix, name) in zip(reports, looks, strict=True):
         curve = accuracies(report)
-        bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
+        bands = [accuracy_band(a, report) for _, a in curve]
         words = [f"{prefix}{int(s):,} shots: {a:.3f}" for s, a in curve]
         chart.add_curve(curve, look, name, words, bands)
     return chart
@@ -66,29 +65,26 @@ def accuracies(report: RunReport) -> list[tuple[float, float]]:
 
 def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
     """Return the axes that all charts of accuracy against training shots share."""
-    most = 1.0
     values: list[float] = []
     for report in reports:
-        most = max(most, float(report.table.total))
-        n_points = report.table.n_points
         for _, a in accuracies(report):
-            values += accuracy_band(a, n_points)
+            values += accuracy_band(a, report)
         for part in report.fewer:
-            values += fewer_band(part, n_points)
+            values += accuracy_band(part.accuracy, report, part.error)
         if report.tested is not None:
             values += report.tested.accuracy_levels
+    most = max(1.0, *(float(report.table.total) for report in reports))
     return Scale(0, most * 1.08), Scale.around(values)
 
 
-def accuracy_band(accuracy: float, n_points: int) -> Interval:
-    """Return Wilson's 95 % interval of a share of so many points."""
-    return share_interval(round(accuracy * n_points), n_points)
+def accuracy_band(accuracy: float, report: RunReport, error: float = 0.0) -> Interval:
+    """Return Wilson's 95 % interval of a share of the training points.
 
-
-def fewer_band(part: FewerShots, n_points: int) -> Interval:
-    """Return the same of an accuracy that varies with the shots left out, too."""
-    low, high = accuracy_band(part.accuracy, n_points)
-    return min(low, part.accuracy - 2 * part.error), max(high, part.accuracy + 2 * part.error)
+    ``error`` is that of an accuracy that varies with the shots left out, too.
+    """
+    n_points = report.table.n_points
+    low, high = share_interval(round(accuracy * n_points), n_points)
+    return min(low, accuracy - 2 * error), max(high, accuracy + 2 * error)
 
 
 def diagnostics_by_round(report: RunReport) -> Chart | None:
@@ -114,7 +110,7 @@ def fewer_shots_curve(report: RunReport) -> Chart | None:
     if not report.fewer:
         return None
     points = [(part.fraction * report.table.total, part.accuracy) for part in report.fewer]
-    bands = [fewer_band(part, report.table.n_points) for part in report.fewer]
+    bands = [accuracy_band(part.accuracy, report, part.error) for part in report.fewer]
     words = [
         f"{s:,.0f} shots: {a:.3f}; all shots give {part.gain:+.3f} more"
         for (s, a), part in zip(points, report.fewer, strict=True)
@@ -135,12 +131,14 @@ def concentration(report: RunReport) -> Chart:
     chart.note = "The further a curve hangs below the line, the fewer pairs hold most of the sum."
     chart.add_line([0, 1], [0, 1], "even")
     shots, sensitivity = report.measured.shots, report.measured.sensitivity
-    if sensitivity is not None:
-        name = f"sensitivity |g|, Gini {gini(sensitivity):.3f}"
-        chart.add_line(*lorenz_curve(sensitivity), "c4 dashed", name)
-    name = f"shots, Gini {gini(shots.astype(np.float64)):.3f}"
-    chart.add_line(*lorenz_curve(shots), "c2", name)
-    chart.add_key("even", "all pairs alike")
+    for values, look, name in (
+        (sensitivity, "c4 dashed", "sensitivity |g|"),
+        (shots, "c2", "shots"),
+    ):
+        if values is not None:
+            curve, spread = lorenz_curve(values), gini(values.astype(np.float64))
+            chart.add_line(*curve, look, f"{name}, Gini {spread:.3f}")
+    chart.legend.append(("even", "all pairs alike"))
     return chart
 
 
@@ -153,8 +151,6 @@ def lorenz_chart(heading: str, units: str, total: str) -> Chart:
 def lorenz_curve(values: FloatArray | IntArray) -> tuple[list[float], list[float]]:
     """Return the share of the units, least first, and of the sum they hold.
 
-    Examples
-    --------
     >>> lorenz_curve(np.array([1.0, 3.0]))
     ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
     """
@@ -177,8 +173,7 @@ def spectrum(report: RunReport) -> Chart | None:
         look = "c2" if values[k] > 0 else "c1 hollow"
         chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
     if (values < 0).any():
-        chart.add_key("c2", "positive")
-        chart.add_key("c1 hollow", "negative")
+        chart.legend += [("c2", "positive"), ("c1 hollow", "negative")]
     chart.note = f"{values.size} eigenvalues are not 0."
     if floor > 0:  # the noise of points is no matrix of independent entries
         chart.add_level(floor, f"noise floor {floor:.2g}")
@@ -205,11 +200,9 @@ def decision_values(found: ClassResults) -> Chart:
         "decision value" if binary else "lead over the next class",
         note=f"The {left_out} clearest points are not drawn." if left_out else "",
     )
-    chart.add_key("c2", "right")
-    chart.add_key("c1 hollow", "wrong")
-    chart.add_key("c5", "90 %, test shots")
+    chart.legend += [("c2", "right"), ("c1 hollow", "wrong"), ("c5", "90 %, test shots")]
     if found.total_low is not None:
-        chart.add_key("total", "90 %, training shots too")
+        chart.legend.append(("total", "90 %, training shots too"))
     chart.add_level(0.0, f"above: {found.classes[1]}" if binary else "")
     for place, k in enumerate(order):
         value, ends, wide = float(found.value[k]), found.narrow(k), found.wide(k)
@@ -233,14 +226,13 @@ def predicted_values(found: ValueResults) -> Chart:
     if found.target is not None:
         ends += [*found.target[:, drawn].ravel()]
     scale = Scale.around([float(v) for v in ends])
-    axes = scale, scale
-    chart = Chart("Predicted values against targets", *axes, "target", "predicted")
+    border = [scale.low, scale.high]
+    chart = Chart("Predicted values against targets", scale, scale, "target", "predicted")
     chart.note = "On the line a prediction equals its target."
-    chart.add_line([scale.low, scale.high], [scale.low, scale.high], "c4 dashed")
-    chart.add_key("c4 dashed", "predicted = target")
-    chart.add_key("c5", "90 %, shot noise of the test shots")
+    chart.add_line(border, border, "c4 dashed", "predicted = target")
+    chart.legend.append(("c5", "90 %, shot noise of the test shots"))
     if found.target is not None:
-        chart.add_key("total", "90 %, the target")
+        chart.legend.append(("total", "90 %, the target"))
     for k in drawn:
         x, y = float(found.truth[k]), float(found.value[k])
         if found.target is not None:
@@ -253,33 +245,34 @@ def predicted_values(found: ValueResults) -> Chart:
 def shots_by_point(report: RunReport) -> Chart:
     """Draw the shots of every point, the fewest first."""
     shots = np.sort(report.measured.shots)
-    words = [f"{count:,} shots" for count in shots]
-    chart = _counts("Shots per point", "points, fewest first", shots, "c2", words)
-    chart.note = f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average."
+    note = f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average."
     if shots[0] == shots[-1]:
-        chart.note = f"{shots[0]:,} shots each."
-    return chart
+        note = f"{shots[0]:,} shots each."
+    counts = [("", int(count)) for count in shots]
+    return _counts("Shots per point", "points, fewest first", counts, "c2", note)
 
 
 def shots_by_setting(report: RunReport) -> Chart:
     """Draw the shots of every Pauli setting, all points together."""
     by_setting = report.measured.by_setting
-    shots = np.array([count for _, count in by_setting])
-    words = [f"{letters}: {count:,} shots" for letters, count in by_setting]
-    chart = _counts("Shots per setting", "Pauli settings", shots, "c3", words)
-    chart.note = (
+    note = (
         f"All points share {len(by_setting)} settings of {len(by_setting[0][0])} qubits; point at "
         "one for its letters, qubit 0 first."
     )
-    return chart
+    counts = [(f"{letters}: ", count) for letters, count in by_setting]
+    return _counts("Shots per setting", "Pauli settings", counts, "c3", note)
 
 
-def _counts(heading: str, x_label: str, shots: IntArray, look: str, words: list[str]) -> Chart:
-    """Draw a dot for each count."""
-    axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * float(max(shots.max(initial=0), 1)))
-    chart = Chart(heading, *axes, x_label, "shots")
-    for k in _spread(shots.size, MAX_DRAWN_POINTS):
-        chart.add_dot(k + 1.0, float(shots[k]), look, words[k], 2.2)
+def _counts(
+    heading: str, x_label: str, counts: list[tuple[str, int]], look: str, note: str
+) -> Chart:
+    """Draw a dot for each count with its prefix."""
+    most = max(1, *(shots for _, shots in counts))
+    axes = Scale(0, len(counts) + 1.0), Scale(0, 1.08 * most)
+    chart = Chart(heading, *axes, x_label, "shots", note)
+    for k in _spread(len(counts), MAX_DRAWN_POINTS):
+        prefix, shots = counts[k]
+        chart.add_dot(k + 1.0, shots, look, f"{prefix}{shots:,} shots", 2.2)
     return chart
 
 
@@ -296,7 +289,7 @@ def errors_by_entry(report: RunReport) -> Chart | None:
     for k in _spread(entries.size, MAX_DRAWN_ENTRIES):
         words = f"K̂ = {entries[k]:.3f} ± {errors[k]:.3f}"
         chart.add_dot(float(entries[k]), float(errors[k]), "c2", words, 1.6)
-    chart.add_key("c2", "entries")
+    chart.legend.append(("c2", "entries"))
     if worth is not None:
         chart.add_line(list(line), list(by_pairs), "c1", f"{worth:,.0f} shots on every pair")
         chart.note = "That many shots on every pair would give the same mean variance."

@@ -1,7 +1,7 @@
 """Several runs against the first of them: in words, figure by figure, and as a page."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from string import ascii_uppercase
 
 import numpy as np
 
@@ -16,14 +16,6 @@ from aqka.report.tested import ClassResults
 from aqka.report.words import capital, p_text
 
 MISSING = "–"
-
-
-class Figure(NamedTuple):
-    """A figure of every run."""
-
-    name: str
-    texts: list[str]  # what it is in each run
-    best: list[int]  # numbers of the runs that have the better value
 
 
 def comparison_page(reports: Sequence[RunReport]) -> str:
@@ -46,8 +38,8 @@ def comparison_page(reports: Sequence[RunReport]) -> str:
         names=names,
         verdicts=[(name, decide(one)) for name, one in zip(names, reports, strict=True)],
         sentences=comparison_sentences(reports),
-        figures=[(figure.name, *figure.texts) for figure in figures],
-        best=[(row, k + 1) for row, figure in enumerate(figures) for k in figure.best],
+        figures=[(name, *texts) for name, (texts, _) in figures.items()],
+        best=[(row, k + 1) for row, (_, best) in enumerate(figures.values()) for k in best],
         charts=[shots] if accuracy is None else [accuracy, shots],
         settings=differing_settings(reports),
         pairs=None,
@@ -56,23 +48,27 @@ def comparison_page(reports: Sequence[RunReport]) -> str:
 
 def letter_names(reports: Sequence[RunReport]) -> list[str]:
     """Return a letter and the name of each run: directories may be called alike."""
-    return [f"{_letter(k)}: {report.name}" for k, report in enumerate(reports)]
+    return [f"{letter}: {one.name}" for letter, one in zip(ascii_uppercase, reports, strict=False)]
 
 
 def comparison_sentences(reports: Sequence[RunReport]) -> list[str]:
     """Say for each run how it differs from the first, and whether that stands out from noise."""
-    first, *others = reports
-    return [_sentence(first, other, _letter(k)) for k, other in enumerate(others, start=1)]
+    letters = zip(ascii_uppercase[1:], reports[1:], strict=False)
+    return [_sentence(reports[0], other, letter) for letter, other in letters]
 
 
-def compare_figures(reports: Sequence[RunReport]) -> list[Figure]:
-    """Return each figure with what it is in every run, and which run has the better value."""
+def compare_figures(reports: Sequence[RunReport]) -> dict[str, tuple[list[str], list[int]]]:
+    """Return figures by name: what each is in every run, and the runs with the better value."""
     read = [_figures(report) for report in reports]
-    found = []
+    found = {}
     for name in dict.fromkeys(name for figures in read for name in figures):
         texts, merits = zip(*(figures.get(name, (MISSING, None)) for figures in read), strict=True)
+        known = [merit for merit in merits if merit is not None]
+        best = []  # where all are alike
+        if len(known) > 1 and min(known) < max(known):
+            best = [k for k, merit in enumerate(merits) if merit == max(known)]
         if any(text != MISSING for text in texts):
-            found.append(Figure(name, list(texts), _best(merits)))
+            found[name] = list(texts), best
     return found
 
 
@@ -81,19 +77,6 @@ def differing_settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
     names = dict.fromkeys(name for report in reports for name in report.settings)
     rows = [(name, *(report.settings.get(name, MISSING) for report in reports)) for name in names]
     return [row for row in rows if len(set(row[1:])) > 1]
-
-
-def _best(merits: Sequence[float | None]) -> list[int]:
-    """Return the numbers of the runs with the most merit; none where all are alike."""
-    known = [merit for merit in merits if merit is not None]
-    if len(known) < 2 or min(known) == max(known):
-        return []
-    return [k for k, merit in enumerate(merits) if merit == max(known)]
-
-
-def _letter(k: int) -> str:
-    """Return what a run is called."""
-    return chr(ord("A") + k)
 
 
 def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
@@ -146,9 +129,7 @@ def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
         "state": (run.state, None),
     }
     if tested is not None:
-        name = (
-            "test accuracy, 95 %" if isinstance(tested, ClassResults) else f"{tested.metric}, 95 %"
-        )
+        name = f"{'test ' if isinstance(tested, ClassResults) else ''}{tested.metric}, 95 %"
         text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
         found[name] = text, tested.sign * tested.score
     if isinstance(tested, ClassResults):

@@ -5,8 +5,8 @@ Heat maps are packed for the page's script: shots, hits and sensitivity of every
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,16 @@ class Measured:
             return None
         return float(np.mean(entries * (1 - entries))) / max(float(np.mean(errors**2)), 1e-300)
 
+    def facts(self) -> dict[str, Any]:
+        """Return how well the kernel of points is known, for a program."""
+        return {
+            "qubits": len(self.by_setting[0][0]),
+            "settings": len(self.by_setting),
+            "median_error": self.median_error,
+            "equivalent_pair_shots": self.equivalent_shots,
+            "words": self.sentences,
+        }
+
 
 def falling_eigenvalues(kernel: FloatArray) -> FloatArray:
     """Return the eigenvalues of a kernel, the largest first."""
@@ -100,7 +110,11 @@ def measured_pairs(
     table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
 ) -> Measured:
     """Return what the counts of pairs say."""
-    return Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
+    found = Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
+    read = table.tolerance
+    if read is None:
+        return found
+    return replace(found, is_fidelity=read.is_fidelity, sentences=[read.meaning])
 
 
 def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured:
@@ -130,53 +144,46 @@ def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured
 
 
 MAX_CELLS_ACROSS = 1000  # more points are drawn in blocks: the file stays below 12 MB
-PANELS = {
-    "shots": "Shots",
-    "kernel": "Kernel estimate K̂",
-    "sensitivity": "Sensitivity |g|",
-}
+PANELS = {"shots": "Shots", "kernel": "Kernel estimate K̂", "sensitivity": "Sensitivity |g|"}
 COUNTS = ("shots", "hits")  # are summed over the pairs of a block; others are averaged
 
 
-class HeatMaps(NamedTuple):
-    """The panels by name with their titles, and the data that the page's script paints."""
+def heat_maps(report: "RunReport") -> tuple[dict[str, str], dict[str, Any]]:
+    """Return titles of the panels by name, and the data that the page's script paints.
 
-    panels: dict[str, str]
-    data: dict[str, Any]
-
-
-def heat_maps(report: "RunReport") -> HeatMaps | None:
-    """Return the maps of a run; None where there is nothing to paint."""
+    No panels where there is nothing to paint. Points are sorted by class or by target.
+    """
     matrices = report.measured.maps()
     if not matrices:
-        return None
-    order, step = _order(report), -(-report.table.n_points // MAX_CELLS_ACROSS)
+        return {}, {}
+    n_points, labels = report.table.n_points, report.labels
+    sorted_as = np.float64 if report.settings.get("data.task") == "regression" else np.str_
+    order = np.argsort(np.array(labels or [""] * n_points).astype(sorted_as), kind="stable")
+    step = -(-n_points // MAX_CELLS_ACROSS)
     data: dict[str, Any] = {
-        "points": report.table.n_points,
+        "points": n_points,
         "step": step,
         "order": order.tolist(),
         "ids": [report.ids[k] for k in order],
-        "labels": [report.labels[k] for k in order] if report.labels else [],
+        "labels": [labels[k] for k in order] if labels else [],
         "colours": HEAT_MAP_STOPS,
         "diagonal": getattr(report.table, "diagonal", "measured"),
     }
     for name, matrix in matrices.items():
         cells = _cells(matrix, order, step)
-        if name in COUNTS:
-            data[name] = _pack_counts(cells)
+        if name in COUNTS:  # whole numbers, in the smallest type that holds them
+            largest = int(cells.max(initial=0))
+            smallest = "<u1" if largest < 2**8 else "<u2" if largest < 2**16 else "<f8"
+            packed = np.rint(cells).astype(smallest)
         else:
-            in_each = _cells(np.ones_like(matrix), order, step)
-            data[name] = _pack((cells / in_each).astype("<f4"))
+            packed = (cells / _cells(np.ones_like(matrix), order, step)).astype("<f4")
+        kind, text = (
+            f"{packed.dtype.kind}{packed.dtype.itemsize}",
+            base64.b64encode(packed.tobytes()),
+        )
+        data[name] = {"type": kind, "base64": text.decode()}
     # The page's script divides hits by shots where there is no kernel.
-    return HeatMaps({k: v for k, v in PANELS.items() if k == "kernel" or k in data}, data)
-
-
-def _order(report: "RunReport") -> NDArray[np.int64]:
-    """Return the points sorted by class or by target, where that is known."""
-    labels = report.labels or [""] * report.table.n_points
-    if report.settings.get("data.task") == "regression":
-        return np.argsort([float(label) for label in labels], kind="stable")
-    return np.argsort(np.array(labels), kind="stable")
+    return {k: v for k, v in PANELS.items() if k == "kernel" or k in data}, data
 
 
 def _cells(matrix: FloatArray, order: NDArray[np.int64], step: int) -> FloatArray:
@@ -187,16 +194,3 @@ def _cells(matrix: FloatArray, order: NDArray[np.int64], step: int) -> FloatArra
         sorted_matrix = np.add.reduceat(sorted_matrix, starts, axis=0)
         sorted_matrix = np.add.reduceat(sorted_matrix, starts, axis=1)
     return np.asarray(sorted_matrix[np.tril_indices(len(sorted_matrix))])
-
-
-def _pack_counts(values: FloatArray) -> dict[str, Any]:
-    """Return whole numbers in the smallest type that holds them."""
-    largest = int(values.max(initial=0))
-    kind = "<u1" if largest < 2**8 else "<u2" if largest < 2**16 else "<f8"
-    return _pack(np.rint(values).astype(kind))
-
-
-def _pack(values: NDArray[Any]) -> dict[str, Any]:
-    """Return numbers as the page's script unpacks them."""
-    kind = f"{values.dtype.kind}{values.dtype.itemsize}"
-    return {"type": kind, "base64": base64.b64encode(values.tobytes()).decode()}

@@ -103,8 +103,6 @@ def value_rivals(
 ) -> list[Rival]:
     """Return the rivals of a run that predicted ``value``.
 
-    Examples
-    --------
     >>> truth, value = np.arange(8.0), np.arange(8.0) + 0.1
     >>> beside = Beside(plain={"ruler": list(truth + 3.0)}, n_plain=20)
     >>> found = value_rivals(truth, value, beside, 4.0, 30)

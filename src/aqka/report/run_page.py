@@ -53,24 +53,15 @@ def write_report(reports: Sequence[RunReport], target: Path) -> None:
 
 def run_page(report: RunReport) -> str:
     """Return the whole page of a run."""
-    sections, allocator = run_sections(report), report.settings.get("method.allocator")
+    sections = run_sections(report)
     return render(
         "run.html",
-        name=report.name,
-        state=report.state,
+        report=report,
         verdict=decide(report),
-        facts=[
-            report.state,
-            f"shots on {report.measured.unit}s",
-            *([f"allocator {allocator}"] if allocator else []),
-            f"backend {report.backend or 'unknown'}",
-            f"aqka {report.version}",
-        ],
-        notes=report.notes,
         tiles=_tiles(report),
         answers=answer_questions(report),
         sections=sections,
-        pairs=next((one.pairs for one in sections if one.pairs is not None), None),
+        pairs=next((one.data["pairs"] for one in sections if one.name == "maps"), None),
     )
 
 
@@ -99,7 +90,7 @@ def summary(report: RunReport) -> dict[str, Any]:
             for one in report.rivals
         ],
         "bill": [row._asdict() for row in report.bill],
-        "circuit": report.circuit.facts,
+        "circuit": report.circuit,
         "state": report.state,
         "backend": report.backend,
         "version": report.version,
@@ -109,7 +100,7 @@ def summary(report: RunReport) -> dict[str, Any]:
         "unit": measured.unit,
         "units": measured.shots.size,
         "units_seen": int(np.sum(measured.shots > 0)),
-        "kernel_of_points": _kernel_of_points(report) if measured.by_setting else None,
+        "kernel_of_points": measured.facts() if measured.by_setting else None,
         "rounds": [asdict(one) for one in report.rounds],
         "diagnostics": None if report.diagnostics is None else asdict(report.diagnostics),
         "noise_floor": measured.noise_floor,
@@ -124,30 +115,16 @@ def summary(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _kernel_of_points(report: RunReport) -> dict[str, Any]:
-    """Return how well the kernel is known where points were measured."""
-    measured = report.measured
-    return {
-        "qubits": len(measured.by_setting[0][0]),
-        "settings": len(measured.by_setting),
-        "median_error": measured.median_error,
-        "equivalent_pair_shots": measured.equivalent_shots,
-        "words": measured.sentences,
-    }
-
-
 def render(template: str, **values: Any) -> str:
     """Return a page; its policy forbids every request, and every script but its own."""
     script = _own_file("fold.js") + _own_file("heat_map.js")
-    return ENVIRONMENT.get_template(template).render(
-        values
-        | {
-            "style": _own_file("page.css"),
-            "script": script,
-            "policy": _policy(script),
-            "colours": colours,
-        }
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{content_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
+    own = {"style": _own_file("page.css"), "script": script, "policy": policy, "colours": colours}
+    return ENVIRONMENT.get_template(template).render(values | own)
 
 
 def new_environment(templates: Path) -> Environment:
@@ -181,12 +158,3 @@ def own_colours() -> str:
 def content_hash(text: str) -> str:
     """Return how a policy names a script or a style."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _policy(script: str) -> str:
-    """Return the policy that allows the page's own script."""
-    return (
-        "default-src 'none'; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{content_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )

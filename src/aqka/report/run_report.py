@@ -26,21 +26,17 @@ from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
 from aqka.learners.ridge import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
-from aqka.report.measured import (
-    Measured,
-    falling_eigenvalues,
-    measured_pairs,
-    measured_points,
-)
+from aqka.report.measured import Measured, falling_eigenvalues, measured_pairs, measured_points
 from aqka.report.rivals import Rival, class_rivals, value_rivals
 from aqka.report.tested import ClassResults, Tested, ValueResults
-from aqka.report.usage import BillRow, RunCircuit, bill, run_circuit
+from aqka.report.usage import BillRow, bill, circuit_words, draw_map
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in, empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
+from aqka.study.map_training import map_usage
 from aqka.study.method import class_labels_of, learner_of, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import (
@@ -76,17 +72,24 @@ class MapTrained:
     kept_initial: bool
     validation: tuple[FiniteFloat, FiniteFloat]
     scale_grid: list[tuple[FiniteFloat, FiniteFloat]]
+    shots: int = 0
 
     @property
     def words(self) -> str:
         """What training bought."""
         before, after = self.validation
-        scale, score = max(self.scale_grid, key=lambda each: each[1], default=(1.0, 0.0))
         kept = "so the map was left as it was" if self.kept_initial else "so it was kept"
+        what, cost = ("the alignment", f", for {self.shots:,} shots") if self.shots else ("R²", "")
+        words = (
+            f"On held-out training points {what} went from {before:.3f} to {after:.3f}{cost}, "
+            f"{kept}."
+        )
+        if not self.scale_grid:
+            return words
+        scale, score = max(self.scale_grid, key=lambda each: each[1])
         return (
-            f"On held-out training points R² went from {before:.3f} to {after:.3f}, {kept}. The "
-            f"best of {len(self.scale_grid)} common scales, {scale:.3g}, scores {score:.3f} by "
-            "leave-one-out: where that is as good, a range does what training does."
+            f"{words} The best of {len(self.scale_grid)} common scales, {scale:.3g}, scores "
+            f"{score:.3f} by leave-one-out: where that is as good, a range does what training does."
         )
 
 
@@ -117,13 +120,20 @@ class RunReport:
     rivals: list[Rival] = field(default_factory=list)
     exact: ExactKernel = field(default_factory=ExactKernel)
     usage: list[dict[str, Any]] = field(default_factory=list)  # quoted against used, by figure
-    circuit: RunCircuit = field(default_factory=lambda: RunCircuit({}))
+    circuit: dict[str, str] = field(default_factory=dict)  # what is known about it, by name
+    drawing: str = ""  # of the feature map, in characters
     map_training: MapTrained | None = None  # what training the feature map gave
 
     @property
     def table(self) -> Any:
         """The counts."""
         return self.measured.table
+
+    @property
+    def timed(self) -> bool:
+        """Whether the backend reported QPU time; a simulator has none."""
+        times = (row["actual"] for row in self.usage if row["figure"] == "QPU seconds")
+        return any(seconds is not None for seconds in times)
 
     def rival(self, kind: str) -> Rival | None:
         """Return the first rival of a kind."""
@@ -185,28 +195,33 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    points, feature_map = run.points, _feature_map(run)
-    beside = stored_beside(run.results) or models_beside(run.study, points, feature_map)
-    tested = _tested(run)
-    quoted = stored_quote(run.results)
-    used = used_by(run.history, run.predictions, run.study.budget.rate)
-    trained = _trained(run)
+    study, points, feature_map = run.study, run.points, _feature_map(run)
+    beside = stored_beside(run.results) or models_beside(study, points, feature_map)
+    tested, quoted, trained = _tested(run), stored_quote(run.results), _trained(run)
+    used = used_by(run.history, run.predictions, study.budget.rate)
+    used |= map_usage(run.results.get("map_training"))
+    # The test points by their names in the user's file; what circuits get differs with the map.
+    test_points = f"{study.data.source} {points.test_ids} {points.test_labels.tolist()!r}"
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run), used),
         **trained,
         tested=tested,
-        rivals=[] if tested is None else _rivals(points, tested, beside),
+        rivals=_rivals(points, tested, beside),
         exact=beside.exact,
         ids=_names(points.train_ids),
         labels=_names(points.train_labels),
-        data=_test_digest(run),
+        data=text_digest(test_points),
         study_text=run.text,
-        settings=_settings(run.study.model_dump()),
+        settings={
+            f"{section}.{key}": "default" if value is None else inert(value, MAX_SETTING)
+            for section, values in study.model_dump().items()
+            if isinstance(values, dict)
+            for key, value in values.items()
+        },
         usage=[] if quoted is None else quote_versus_actual(quoted, used),
         bill=bill(used, quoted),
-        circuit=run_circuit(
-            run.study, points, feature_map, run.results.get("circuit"), run.history.calibrations
-        ),
+        circuit=circuit_words(study, points, run.results.get("circuit"), run.history.calibrations),
+        drawing=draw_map(feature_map, points.train.shape[1], study.feature_map.reps),
         ledgers=run.audits,
         map_training=_map_training(run.results),
         notes=_notes(run, trained["measured"], beside.exact),
@@ -256,7 +271,7 @@ def _trained(run: StudyRun) -> dict[str, Any]:
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return {
         "measured": measured_pairs(table, values, sensitivity),
-        "rounds": summarise_rounds(history, problem.new_table(), assess, assessed),
+        "rounds": summarise_rounds(history, empty_table(history), assess, assessed),
         "diagnostics": diagnostics,
         "steering": steered,
         "fewer": fewer,
@@ -362,9 +377,11 @@ def _tested(run: StudyRun) -> Tested | None:
     )
 
 
-def _rivals(points: Points, tested: Tested, beside: Beside) -> list[Rival]:
+def _rivals(points: Points, tested: Tested | None, beside: Beside) -> list[Rival]:
     """Return other models on the test points, against the run."""
     truth, labels = points.test_labels, points.train_labels
+    if tested is None:
+        return []
     if isinstance(tested, ValueResults):
         return value_rivals(truth, tested.value, beside, float(labels.mean()), len(labels))
     return class_rivals(tested.right, tested.guess_right, truth, beside)
@@ -403,7 +420,7 @@ def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
     if exact.unknown:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not measured.is_fidelity:
-        notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
+        notes.append("The exact kernel shown is the fidelity kernel, not the one measured.")
     if run.points.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")
@@ -420,26 +437,6 @@ def _backend_name(run: StudyRun) -> str:
     return inert(section.device or section.name)
 
 
-def _test_digest(run: StudyRun) -> str:
-    """Return a digest of the test points by their names in the user's file.
-
-    What circuits are given differs with the feature map, which runs are compared by.
-    """
-    labels = repr(run.points.test_labels.tolist())
-    return text_digest(f"{run.study.data.source} {run.points.test_ids} {labels}")
-
-
 def _names(ids: Iterable[Any]) -> list[str]:
     """Return names or labels as texts that a page can show."""
     return [inert(name) for name in ids]
-
-
-def _settings(study: dict[str, Any]) -> dict[str, str]:
-    """Return all settings of a study by their full names, as text."""
-    found: dict[str, str] = {}
-    for section, values in study.items():
-        if isinstance(values, dict):
-            for key, value in values.items():
-                text = "default" if value is None else inert(value, MAX_SETTING)
-                found[f"{section}.{key}"] = text
-    return found

@@ -1,12 +1,10 @@
 """What a run used: shots, QPU time and money beside its quote, and the circuit it ran."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from aqka._util.text import counted, inert
-from aqka.insight.exact_kernels import FeatureMap
 from aqka.planning.budget import price
 from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
@@ -51,7 +49,8 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
 
     def of_training(figure: str) -> float | None:
         found = used[figure]
-        return None if found is None else found + (used.get(f"calibration_{figure}") or 0)
+        beside = (used.get(f"{part}_{figure}") or 0 for part in ("calibration", "map"))
+        return None if found is None else sum(beside, found)
 
     def estimate(shots: float, jobs: float) -> float:
         assert quoted is not None
@@ -75,21 +74,9 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
     return rows
 
 
-@dataclass(frozen=True)
-class RunCircuit:
-    """What the page says about a circuit, by name and in words, and a drawing in characters."""
-
-    facts: Mapping[str, str]
-    drawing: str = ""
-
-
-def run_circuit(
-    study: Study,
-    points: Points,
-    feature_map: "FeatureMap | None",
-    transpiled: Mapping[str, Any] | None,
-    calibrations: list[str],
-) -> RunCircuit:
+def circuit_words(
+    study: Study, points: Points, transpiled: Mapping[str, Any] | None, calibrations: list[str]
+) -> dict[str, str]:
     """Return what is known about a run's circuit; ``transpiled`` is what its results say."""
     section, encoding = study.feature_map, points.encoding
     width, n_columns = points.train.shape[1], len(encoding.columns)
@@ -100,37 +87,29 @@ def run_circuit(
         if section.map in BUILT_IN_WORDS
         else inert(section.map),
         "features": f"{width}{reduced if n_columns > width else ''}, scaled to {low:g} to {high:g}",
-        **_transpiled(transpiled),
     }
+    if transpiled is not None:
+        kinds = [f"{inert(name)} × {count}" for name, count in transpiled["gates"].items()]
+        facts["circuit, transpiled"] = (
+            f"depth {transpiled['depth']:,}, {transpiled['two_qubit_gates']:,} two-qubit gates "
+            f"({', '.join(kinds[:MAX_LISTED])})"
+        )
+        if transpiled["places"]:
+            listed = ", ".join(map(str, transpiled["places"][:MAX_LISTED]))
+            facts["layout"] = f"on qubits {listed} of {transpiled['device_qubits']:,}"
     if calibrations:
         facts["calibrated"] = ", then ".join(calibrations[:MAX_LISTED])
-    return RunCircuit(facts, _drawing(feature_map, width, section.reps))
+    return facts
 
 
-def _transpiled(stored: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return what the results say about the transpiled circuit, where there is one."""
-    if stored is None:
-        return {}
-    kinds = [f"{inert(name)} × {count}" for name, count in stored["gates"].items()]
-    found = {
-        "circuit, transpiled": f"depth {stored['depth']:,}, {stored['two_qubit_gates']:,} "
-        f"two-qubit gates ({', '.join(kinds[:MAX_LISTED])})"
-    }
-    if stored["places"]:
-        listed = ", ".join(map(str, stored["places"][:MAX_LISTED]))
-        found["layout"] = f"on qubits {listed} of {stored['device_qubits']:,}"
-    return found
-
-
-def _drawing(feature_map: "FeatureMap | None", width: int, repetitions: int) -> str:
-    """Return the map in characters; Qiskit draws those that are not built in."""
-    circuit: Any = feature_map
+def draw_map(feature_map: Any, width: int, repetitions: int) -> str:
+    """Return a feature map in characters; Qiskit draws those that are not built in."""
     if isinstance(feature_map, str):
         drawing = _draw(_columns(feature_map, width, repetitions), width)
-    elif circuit is None or circuit.num_qubits > MAX_DRAWN_QUBITS:
+    elif feature_map is None or feature_map.num_qubits > MAX_DRAWN_QUBITS:
         return ""
     else:
-        drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))
+        drawing = str(feature_map.draw("text", fold=FOLD, idle_wires=False))
     return drawing if width <= MAX_DRAWN_QUBITS and len(drawing) <= MAX_DRAWING else ""
 
 

@@ -10,8 +10,6 @@ from markupsafe import Markup, escape
 def axis_text(value: float) -> str:
     """Return a number short enough for an axis.
 
-    Examples
-    --------
     >>> axis_text(20000), axis_text(0.25), axis_text(1e-6), axis_text(1_500_000)
     ('20k', '0.25', '1e-06', '1.5M')
     """
@@ -29,8 +27,6 @@ def capital(text: str) -> str:
 def p_text(value: float) -> str:
     """Return a p-value.
 
-    Examples
-    --------
     >>> p_text(0.0004), p_text(0.0312), p_text(0.5)
     ('p < 0.001', 'p = 0.031', 'p = 0.50')
     """
@@ -40,13 +36,7 @@ def p_text(value: float) -> str:
 
 
 def range_text(low: float, high: float) -> str:
-    """Return an interval of a share.
-
-    Examples
-    --------
-    >>> range_text(0.7225, 1.0)
-    '0.72 to 1.00'
-    """
+    """Return an interval of a share, such as ``0.72 to 1.00``."""
     return f"{low:.2f} to {high:.2f}"
 
 
@@ -63,8 +53,6 @@ _WORDS = re.compile(
 def glossed(text: str) -> Markup:
     """Return a text with each word of the glossary, where it first stands, linked to its meaning.
 
-    Examples
-    --------
     >>> print(glossed("Shots & pairs"))
     <a class="word" href="#word-shot">Shots</a> &amp; <a class="word" href="#word-pair">pairs</a>
     """

@@ -29,7 +29,9 @@ class Measurements(NamedTuple):
     row, col
         The two points of the pair.
     shots, hits
-        Shots that were run, and those that came back as all zeros.
+        Shots that were run, and those that came back as all zeros. Where flipped bits were
+        counted, ``hits`` has the shots with 0, 1, … of them, which a file has as ``hits_0``,
+        ``hits_1`` and so on.
     """
 
     round: IntArray
@@ -163,7 +165,7 @@ def empty_table(history: History) -> PairTable | PointTable:
     assert n_points is not None
     try:
         if extent.pauli is None:
-            return PairTable(n_points, extent.diagonal or "known")
+            return PairTable(n_points, extent.diagonal or "known", extent.bits)
         plans = (round.planned for round in history.rounds)
         letters = next((plan.letters for plan in plans if plan.letters is not None), None)
         if letters is None:  # nothing to count: any settings will do

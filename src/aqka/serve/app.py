@@ -67,6 +67,13 @@ def make_app(folder: Path, token: str) -> Starlette:
         # The page has a policy of its own, which no header can widen.
         return HTMLResponse(page, headers=_with("frame-ancestors 'self'"))
 
+    def guarded(answer: Answer) -> Answer:
+        def checked(request: Request) -> Response:
+            given = request.path_params["token"].encode()
+            return answer(request) if secrets.compare_digest(given, token.encode()) else _absent()
+
+        return checked
+
     routes = {
         "/": overview,
         "/runs.json": runs,
@@ -76,7 +83,7 @@ def make_app(folder: Path, token: str) -> Starlette:
     }
     app = Starlette(
         routes=[
-            Route(f"/{{token:str}}{path}", _guarded(token, answer), methods=["GET"])
+            Route(f"/{{token:str}}{path}", guarded(answer), methods=["GET"])
             for path, answer in routes.items()
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)],
@@ -84,16 +91,6 @@ def make_app(folder: Path, token: str) -> Starlette:
     )
     app.router.redirect_slashes = False  # a guessed address leads nowhere
     return app
-
-
-def _guarded(token: str, answer: Answer) -> Answer:
-    """Answer only requests with the token; for all others nothing is there."""
-
-    def checked(request: Request) -> Response:
-        given = request.path_params["token"].encode()
-        return answer(request) if secrets.compare_digest(given, token.encode()) else _absent()
-
-    return checked
 
 
 def _page(page_name: str, /, **values: Any) -> Response:
@@ -114,10 +111,8 @@ def _page(page_name: str, /, **values: Any) -> Response:
 
 
 def _with(policy: str) -> dict[str, str]:
-    """Return the headers of an answer with its policy."""
     return HEADERS | {"Content-Security-Policy": policy}
 
 
 def _absent() -> Response:
-    """Return that nothing is there."""
     return PlainTextResponse("not found", status_code=404, headers=_with(NOTHING_ELSE))

@@ -4,7 +4,7 @@ import math
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -15,9 +15,15 @@ from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.directory import PREDICTIONS_NAME, REPORT_NAME, RESULTS_NAME, STUDY_NAME, is_held
+from aqka.study.directory import (
+    MAP_TRAINING_NAME,
+    PREDICTIONS_NAME,
+    REPORT_NAME,
+    RESULTS_NAME,
+    STUDY_NAME,
+    is_held,
+)
 from aqka.study.progress import Progress, ProgressReader
 from aqka.study.quoting import stored_quote
 from aqka.study.store import RunStore
@@ -28,7 +34,10 @@ MAX_RUNS = 500
 MAX_NAME = 120
 MAX_JOBS = 200  # the last ones, of each ledger
 MAX_TICKET = 60
+SHOWN = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy", "updated_at")
+KEPT_PAGES = 8  # reports of large runs have megabytes
 DAMAGED = "damaged"
+CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run, or one not begun
 
 Version = tuple[object, ...]
 
@@ -42,16 +51,27 @@ def find_runs(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)[:300]!r}; name one that holds runs.")
     found: dict[str, Path] = {}
-    for directory in _directories(folder):
-        if is_run(directory):
-            found[run_key(folder, directory)] = directory
-            if len(found) == MAX_RUNS:
-                break
+    level, looked_at = [folder], 0  # level by level: what lies near is found first
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Path] = []
+        for directory in level:
+            looked_at += 1
+            if looked_at > MAX_DIRECTORIES or len(found) == MAX_RUNS:
+                return found
+            if _is_run(directory):
+                found[run_key(folder, directory)] = directory
+                continue
+            with suppress(OSError):  # not ours to read
+                below += sorted(
+                    Path(entry.path)
+                    for entry in os.scandir(directory)
+                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                )
+        level = below
     return found
 
 
-def is_run(directory: Path) -> bool:
-    """Return whether a directory is a run's."""
+def _is_run(directory: Path) -> bool:
     if (directory / LEDGER_NAME).is_file():
         return True
     return (directory / STUDY_NAME).is_file() and (directory / RESULTS_NAME).is_file()
@@ -62,39 +82,11 @@ def run_key(folder: Path, directory: Path) -> str:
     return text_digest(os.fsencode(directory.relative_to(folder)).hex())
 
 
-def _directories(folder: Path) -> Iterator[Path]:
-    """Return the folder and what is below it, level by level, without what is inside a run."""
-    level, looked_at = [folder], 0
-    for _ in range(MAX_DEPTH + 1):
-        below: list[Path] = []
-        for directory in level:
-            yield directory
-            looked_at += 1
-            if looked_at >= MAX_DIRECTORIES:
-                return
-            if not is_run(directory):
-                below += _children(directory)
-        level = below
-
-
-def _children(directory: Path) -> list[Path]:
-    """Return the directories in one; links and hidden ones are left out."""
-    try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError:
-        return []  # not ours to read
-    return [
-        Path(entry.path)
-        for entry in entries
-        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
-    ]
-
-
 @dataclass(frozen=True)
 class JobState:
     """One submission of a run."""
 
-    purpose: str  # training or predictions
+    purpose: str  # training of the map, training or predictions
     round: int
     state: str  # collected, failed, sent or planned
     shots: int  # that it asks for; once it ended, those that were run
@@ -104,33 +96,27 @@ class JobState:
 
 
 def job_states(store: RunStore) -> list[JobState]:
-    """Return the submissions of a run, the last first."""
+    """Return the submissions of a run, the last first: those that ended, and what is out."""
     found: list[JobState] = []
-    for purpose, history in (("training", store.training), ("predictions", store.predictions)):
-        if history is not None:
-            found += _states_of(purpose, history)
+    purposes = {
+        "map training": store.map_training,
+        "training": store.training,
+        "predictions": store.predictions,
+    }
+    for purpose, history in purposes.items():
+        if history is None:
+            continue
+        for one in history.rounds[-MAX_JOBS:]:
+            state, seconds = "failed" if one.failed else "collected", one.ended_at - one.planned_at
+            used = one.qpu_seconds or None  # a device that runs in this process reports 0
+            shots = one.measured.total
+            found.append(JobState(purpose, one.number, state, shots, seconds, used))
+        if history.open_plan is not None:
+            since = None if history.updated_at is None else time.time() - history.updated_at
+            state = "planned" if history.ticket is None else "sent"
+            ticket, shots = inert(history.ticket or "", MAX_TICKET), history.open_plan.total
+            found.append(JobState(purpose, history.ended, state, shots, since, ticket=ticket))
     return found[::-1]
-
-
-def _states_of(purpose: str, history: History) -> list[JobState]:
-    """Return the submissions of a ledger, the last of those that ended and the one that is out."""
-    states = [
-        JobState(
-            purpose,
-            one.number,
-            "failed" if one.failed else "collected",
-            one.measured.total,
-            one.ended_at - one.planned_at,
-            one.qpu_seconds or None,  # a device that runs in this process reports 0
-        )
-        for one in history.rounds[-MAX_JOBS:]
-    ]
-    if history.open_plan is not None:
-        since = None if history.updated_at is None else time.time() - history.updated_at
-        state = "planned" if history.ticket is None else "sent"
-        ticket, shots = inert(history.ticket or "", MAX_TICKET), history.open_plan.total
-        states.append(JobState(purpose, history.ended, state, shots, since, ticket=ticket))
-    return states
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,19 +136,16 @@ class RunLook:
 
     def row(self) -> dict[str, Any]:
         """Return its line of the list of runs."""
-        now, scores = self.progress, self.results.get("results")
-        figures = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy")
-        times = ("qpu_seconds", "updated_at", "seconds_left")
+        scores = self.results.get("results")
+        scores = scores if isinstance(scores, dict) else {}
         return {
             "name": self.name,
             "state": self.state,
             "words": self.words,
-            "design": None if now is None else now.unit,
-            **{name: _known(getattr(now, name, None)) for name in (*figures, *times)},
-            **{
-                name: _known(scores.get(key)) if isinstance(scores, dict) else None
-                for name, key in (("test_accuracy", "accuracy"), ("test_error", "rmse"))
-            },
+            "design": None if self.progress is None else self.progress.unit,
+            **{name: _known(getattr(self.progress, name, None)) for name in SHOWN},
+            "test_accuracy": _known(scores.get("accuracy")),
+            "test_error": _known(scores.get("rmse")),
         }
 
     def facts(self) -> dict[str, Any]:
@@ -183,16 +166,14 @@ def _known(value: Any) -> Any:
 
 def version_of(directory: Path) -> Version:
     """Return what changes whenever something happens to a run, and costs next to nothing."""
-    ledgers = (LEDGER_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    parts = (".", PREDICTIONS_NAME, MAP_TRAINING_NAME)
+    ledgers = [f"{part}/{LEDGER_NAME}" for part in parts]
     names = (*ledgers, *(f"{name}-wal" for name in ledgers), RESULTS_NAME, REPORT_NAME)
     found: list[object] = [is_held(directory)]
-    for path in (directory / name for name in names):
-        try:
-            status = path.stat()
-        except OSError:
-            found.append(None)
-        else:
-            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    for name in names:
+        with suppress(OSError):
+            status = (directory / name).stat()
+            found.append((name, status.st_mtime_ns, status.st_size, status.st_ino))
     return tuple(found)
 
 
@@ -203,16 +184,12 @@ def look_at(directory: Path, name: str) -> RunLook:
         store = RunStore(directory)
         now = ProgressReader(store).look()
         results, jobs = store.results, job_states(store)
-    except (InputError, LedgerError, OSError) as error:
+    except CANNOT_BE_READ as error:
         return RunLook(name, None, inert(error, 300))
     words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
     if now.jobs and not words:  # this page asks no service
         words = f"aqka status {inert(directory, 300)} asks the service for their place in the queue"
     return RunLook(name, now, words, jobs, results)
-
-
-KEPT_PAGES = 8  # reports of large runs have megabytes
-CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run, or one not begun
 
 
 class FolderWatch:

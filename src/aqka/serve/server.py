@@ -39,14 +39,12 @@ class ImpatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _wait_for_request(self) -> None:
-        """Set the deadline for a request that has begun, unless there is one."""
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
     def _stop_waiting(self) -> None:
-        """Forget the deadline."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -55,16 +53,22 @@ class ImpatientProtocol(H11Protocol):
 class RunServer:
     """Shows the runs of a folder until it is stopped; port 0 takes a free one.
 
-    Attributes
-    ----------
-    address
-        What to open in a browser; anyone who has it can read the runs.
+    Anyone who has its ``address``, which a browser opens, can read the runs.
     """
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         token = secrets.token_urlsafe(TOKEN_BYTES)
         app = make_app(folder, token)
-        self._socket = _listening(port)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((HOST, port))
+        except OSError as error:
+            self._socket.close()
+            raise InputError(
+                f"--port {port} cannot be used: {error.strerror}; name another, or none for a free "
+                "one."
+            ) from None
         self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
         # The address, with its secret, is in no log.
         self._server = uvicorn.Server(
@@ -92,17 +96,3 @@ class RunServer:
     def stop(self) -> None:
         """End ``run`` soon."""
         self._server.should_exit = True
-
-
-def _listening(port: int) -> socket.socket:
-    """Return a socket on a port of this machine's own address."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-    except OSError as error:
-        listener.close()
-        raise InputError(
-            f"--port {port} cannot be used: {error.strerror}; name another, or none for a free one."
-        ) from None
-    return listener

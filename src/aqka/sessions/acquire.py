@@ -123,7 +123,7 @@ def new_training(
         schedule,
         seed,
         design=measured,
-        n_qubits=backend.n_qubits,
+        n_qubits=backend.n_qubits or backend.flipped_bits,
     )
     session.reason = choice.reason
     return session

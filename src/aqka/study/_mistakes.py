@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -106,9 +106,10 @@ def _section(model: type[BaseModel], keys: list[str]) -> tuple[type[BaseModel], 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the tables of a model by name."""
     return {
-        name: field.annotation
+        name: kind
         for name, field in model.model_fields.items()
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        for kind in (field.annotation, *get_args(field.annotation))
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
     }
 
 

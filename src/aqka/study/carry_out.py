@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from aqka.sessions import Training
 from aqka.study import quoting
 from aqka.study.backends import StudyBackends, circuit_facts, make_backends
 from aqka.study.directory import (
+    MAP_NAME,
+    MAP_TRAINING_NAME,
     NEW_POINTS_NAME,
     PREDICTIONS_NAME,
     Prepared,
@@ -33,8 +35,10 @@ from aqka.study.directory import (
     is_held,
     write_run,
 )
+from aqka.study.feature_maps import as_qpy
+from aqka.study.map_training import MAP_TRAINING, MapRun, map_usage
 from aqka.study.method import answers_of, fit_head, new_session, prediction_session
-from aqka.study.results import Predicted, quote_versus_actual, results_of
+from aqka.study.results import Predicted, quote_versus_actual, results_of, wall_seconds
 from aqka.study.store import (
     RunStore,
     StudyRun,
@@ -72,10 +76,12 @@ def carry_out(prepared: Prepared, directory: Path, watcher: Watcher = SILENT) ->
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
-        held.enter_context(spending.backends)
+        held.enter_context(spending.first_backends)
         write_run(spending.prepared, directory, spending.start() | {"run_id": new_run_id()})
         held.enter_context(hold_run(directory))
-        return spending.spend(RunStore(directory), watcher)
+        store = RunStore(directory)
+        spending.train_map(store, watcher, held)
+        return spending.spend(store, watcher)
 
 
 def resume(
@@ -92,8 +98,10 @@ def resume(
     with hold_run(store.directory):
         forget_cancel(store.directory)
         store.refresh()  # another process may have gone on until the run was held
-        with spending.backends:
+        with ExitStack() as held:
+            held.enter_context(spending.first_backends)
             spending.take_up(store)
+            spending.train_map(store, watcher, held)
             return spending.spend(store, watcher)
 
 
@@ -107,6 +115,14 @@ class _Spending:
         self.test_shots = quoting.prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
         self.session = self._session(self.quoted.shots + study.method.points.calibration_shots)
+        part = self.quoted.part(MAP_TRAINING)
+        self.map_run = None if part is None else MapRun(self.prepared, part.shots)
+        self.map_backend = None if self.map_run is None else self.map_run.backend()
+        self.map_history: History | None = None
+        self.first_backends = self.backends
+        if self.map_backend is not None:
+            device = self.map_backend.backend
+            self.first_backends = StudyBackends(device, None, device)
 
     def _session(self, budget: int) -> Training:
         session = new_session(self.prepared, budget)
@@ -127,6 +143,41 @@ class _Spending:
             self.session = self._session(store.training.budget)
         if store.predictions is not None and store.predictions.budget is not None:
             self.test_shots = store.predictions.budget
+        if store.map_training is not None and store.map_training.budget is not None:
+            self.map_run = MapRun(self.prepared, store.map_training.budget)
+
+    def train_map(self, store: RunStore, watcher: Watcher, held: ExitStack) -> None:
+        """Train the map on shots, where it is, and go on with it; a resumed run trains the rest.
+
+        Its file is written last: a run that has it has a trained map.
+        """
+        if self.map_run is None or self.map_backend is None:
+            return
+        directory = store.directory
+        spend = Spend(
+            directory / MAP_TRAINING_NAME,
+            self.ceiling,
+            on_round=lambda _: watcher.on_round(),
+            cancel=lambda: cancelled_jobs(directory),
+        )
+        known = store.map_training
+        run_id = str(store.results.get("run_id") if known is None else known.parent)
+        trained, history = self.map_run.spend(self.map_backend, spend, run_id)
+        self.map_history = history
+        facts = trained.facts() | {
+            "submissions": history.ended,
+            "qpu_seconds": history.qpu_seconds or None,
+            "wall_seconds": wall_seconds(history),
+        }
+        begun = store.training is not None
+        circuit = self.prepared.circuit if begun else trained.bound
+        self.prepared = replace(self.prepared, circuit=circuit, map_training=facts)
+        self.first_backends.__exit__(None, None, None)
+        self.backends = held.enter_context(make_backends(self.prepared))
+        if not begun:
+            write_results(directory, as_json(self.start() | {"run_id": run_id}))
+            write_atomically(directory / MAP_NAME, as_qpy(circuit))
+            store.refresh()
 
     def start(self) -> dict[str, Any]:
         """Return what the results hold before the first shot."""
@@ -165,12 +216,16 @@ class _Spending:
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
             results |= results_of(self.prepared, self.session, history, head, made, noise)
+            results["actual"] |= map_usage(self.prepared.map_training)
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
             train.seal(final_digests(content, None if made is None else made.end))
             write_results(directory, content)
         audits = {"training": Audit.of(history)}
-        audits |= {} if made is None else {"predictions": Audit.of(made.history)}
+        if self.map_history is not None:
+            audits["map training"] = Audit.of(self.map_history)
+        if made is not None:
+            audits["predictions"] = Audit.of(made.history)
         done = StudyRun(
             directory=directory,
             study=self.prepared.study,
@@ -239,13 +294,14 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    backends = make_backends(quoting.settle_design(prepared, store.results))
+    prepared = quoting.settle_design(prepared, store.results)
+    backends = make_backends(prepared)
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:
         # Again at every look: the process at work may just have been submitting.
         for place, history in _open_rounds(directory):
-            for state in _cancel_round(place, history, backends):
+            for state in _cancel_round(place, history, prepared, backends):
                 found[state.job_id] = state
         _ask_to_stop(directory, list(found))
         with suppress(LedgerError), hold_run(directory):
@@ -266,12 +322,15 @@ def _open_rounds(directory: Path) -> list[tuple[Path, History]]:
     """Return the ledgers with a round that waits for its answer, and what they say."""
     new = directory / NEW_POINTS_NAME
     runs = sorted(new.iterdir()) if new.is_dir() else []
-    places = [place / LEDGER_NAME for place in (directory, directory / PREDICTIONS_NAME, *runs)]
+    parts = [directory / name for name in (MAP_TRAINING_NAME, PREDICTIONS_NAME)]
+    places = [place / LEDGER_NAME for place in (directory, *parts, *runs)]
     found = [(path, begun_history(path)) for path in places if path.exists()]
     return [(path, one) for path, one in found if one is not None and one.open_plan is not None]
 
 
-def _cancel_round(path: Path, history: History, backends: StudyBackends) -> list[JobState]:
+def _cancel_round(
+    path: Path, history: History, prepared: Prepared, backends: StudyBackends
+) -> list[JobState]:
     assert history.open_plan is not None
     ticket = history.ticket
     if ticket is None and path.parent.parent.name == NEW_POINTS_NAME:
@@ -280,6 +339,8 @@ def _cancel_round(path: Path, history: History, backends: StudyBackends) -> list
         return []  # a simulator's
     predicts = path.parent.name == PREDICTIONS_NAME and backends.test is not None
     backend = backends.test if predicts else backends.train
+    if path.parent.name == MAP_TRAINING_NAME:
+        backend = MapRun(prepared, history.budget or 0).backend()
     assert backend is not None
     return backend.cancel(history.open_plan, history.open_tag, ticket)
 

@@ -13,11 +13,17 @@ from filelock import FileLock, Timeout
 
 from aqka._util import files
 from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.backends.trainable import TrainableMap
+from aqka.core.problem import as_labels
 from aqka.errors import InputError, LedgerError
-from aqka.insight.map_training import train_map
+from aqka.insight.exact_kernels import MAX_QUBITS
+from aqka.insight.map_kernels import MapKernel
+from aqka.insight.map_training import VALIDATION, split_points, train_exactly
 from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features, trainable_of
+from aqka.study.method import design_of
 from aqka.study.points import Points, encode, load_table
 from aqka.study.schema import Study, load_study
 
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 
 STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
 MAP_NAME = "feature_map.qpy"
+UNTRAINED_NAME = "untrained_map.qpy"  # where the map is trained on shots; MAP_NAME comes after it
+MAP_TRAINING_NAME = "map-training"  # a directory with a ledger of its own
 PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
 NEW_POINTS_NAME = "new-points"  # a directory with one of those for each file of new points
 REPORT_NAME = "report.html"
@@ -44,6 +52,8 @@ class Prepared:
     code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     design_reason: str | None = None  # once method.design = "auto" is settled
     map_training: Mapping[str, Any] | None = None  # what training the feature map gave
+    trainable: TrainableMap | None = None  # where it is trained on the study's own backend
+    untrained: "QuantumCircuit | None" = None  # and as the study names it
 
     @property
     def feature_map(self) -> "str | QuantumCircuit":
@@ -66,14 +76,22 @@ def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
     code = backend_code(study, base, allow_code)
     table = load_table(study.data, base)
     points = encode(table, study.split, study.feature_map, n_features(study, circuit), study.seed)
-    if circuit is None or not study.feature_map.train:
+    if circuit is None or study.feature_map.train is None:
         return Prepared(study, text, points, circuit, code)
     made = trainable_of(study, circuit)
-    trained = train_map(
-        *(circuit, points.train, points.train_labels),
-        trainable=None if made.scales else made.trainable,
-        seed=study.seed,
-    )
+    kernel, train = MapKernel(made, design_of(study.method)), study.feature_map.train
+    if train.where == "simulation" and not kernel.simulates():
+        raise InputError(
+            f"feature_map.train.where is 'simulation', which takes at most {MAX_QUBITS} qubits, or "
+            f"a projected kernel of a shallow map; this one has {circuit.num_qubits} qubits: set "
+            "it to 'device', or leave it out."
+        )
+    if train.where == "device" or not kernel.simulates():
+        start = made.bind(made.first_theta(study.seed))
+        return Prepared(study, text, points, start, code, trainable=made, untrained=circuit)
+    labels = as_labels(points.train_labels)
+    parts = split_points(labels, VALIDATION, study.seed)
+    trained = train_exactly(kernel, points.train, labels, parts, study.seed)
     return Prepared(study, text, points, trained.bound, code, map_training=trained.facts())
 
 
@@ -118,7 +136,12 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
             files.write_atomically(draft / STUDY_NAME, prepared.text.encode())
             files.write_atomically(draft / DATA_NAME, prepared.points.as_npz())
             files.write_atomically(draft / RESULTS_NAME, files.as_json(results))
-            if prepared.circuit is not None and not prepared.study.feature_map.is_built_in:
+            if prepared.untrained is not None:
+                if prepared.study.feature_map.map not in BUILT_IN_MAPS:
+                    files.write_atomically(draft / UNTRAINED_NAME, as_qpy(prepared.untrained))
+                (draft / MAP_TRAINING_NAME).mkdir()
+                make_head(draft / MAP_TRAINING_NAME / LEDGER_NAME)
+            elif prepared.circuit is not None and not prepared.study.feature_map.is_built_in:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 files.write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Without an entry yet, so that a run that loses its ledger does not look unbegun.
@@ -134,7 +157,8 @@ def check_directory(directory: Path) -> None:
     try:
         entries = list(os.scandir(directory))
         new = directory / NEW_POINTS_NAME
-        inner = [directory / PREDICTIONS_NAME, new, *(new.iterdir() if new.is_dir() else ())]
+        inner = [directory / name for name in (PREDICTIONS_NAME, MAP_TRAINING_NAME)]
+        inner += [new, *(new.iterdir() if new.is_dir() else ())]
         nested = [entry for place in inner if place.is_dir() for entry in os.scandir(place)]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"

@@ -25,7 +25,6 @@ from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map
 from aqka.backends.trainable import TrainableMap, as_trainable, chosen_parameters
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
-from aqka.insight.exact_kernels import MAX_QUBITS as MAX_SIMULATED
 from aqka.study.method import runs_inverse
 
 if TYPE_CHECKING:
@@ -83,10 +82,10 @@ def n_features(study: "Study", circuit: "QuantumCircuit | None") -> int:
 
 def trained_parameters(study: "Study", circuit: "QuantumCircuit") -> list[Any]:
     """Return the parameters of a study's circuit that it trains, beside the data's."""
-    names = study.feature_map.train
-    if not isinstance(names, list):
+    train = study.feature_map.train
+    if train is None or train.parameters is None:
         return []
-    chosen = chosen_parameters(list(circuit.parameters), 0, names)
+    chosen = chosen_parameters(list(circuit.parameters), 0, train.parameters)
     if len(chosen) == circuit.num_parameters:
         raise InputError(
             f"feature_map.train names all {len(chosen)} parameters of the circuit; leave out those "
@@ -97,12 +96,6 @@ def trained_parameters(study: "Study", circuit: "QuantumCircuit") -> list[Any]:
 
 def trainable_of(study: "Study", circuit: "QuantumCircuit") -> TrainableMap:
     """Return the map that a study trains."""
-    if circuit.num_qubits > MAX_SIMULATED:
-        raise InputError(
-            f"feature_map.train simulates the map, on at most {MAX_SIMULATED} qubits; this one has "
-            f"{circuit.num_qubits}: train it with aqka.train_map on a backend, and name its "
-            "bound circuit as the map."
-        )
     trained = trained_parameters(study, circuit)
     return as_trainable(circuit, n_features(study, circuit), trained or None)
 

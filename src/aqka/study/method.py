@@ -15,7 +15,7 @@ from aqka.backends import diagonal
 from aqka.backends.circuits import lattice_of
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
-from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
+from aqka.designs import Design, KernelEstimate, Never, Pairs, Settle, as_design
 from aqka.designs import Points as PointDesign
 from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
 from aqka.designs.resolve import Choice, as_prior, resolve
@@ -35,12 +35,17 @@ SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by
 
 def design_of(method: "MethodSection") -> "str | Design":
     """Return the design of a method with its options; refuse options of another one."""
-    if method.design == "points":
-        return PointDesign(method.points.kernel, method.points.calibration_shots)
-    if method.points.model_fields_set:
-        given = ", ".join(sorted(method.points.model_fields_set))
-        raise ValueError(f"points ({given}) is for design = 'points', design is {method.design!r}")
-    return method.design
+    for name, section in (("pairs", method.pairs), ("points", method.points)):
+        if section.model_fields_set and name != method.design:
+            given = ", ".join(sorted(section.model_fields_set))
+            raise ValueError(
+                f"{name} ({given}) is for design = {name!r}, design is {method.design!r}"
+            )
+    options: dict[str, Design] = {
+        "pairs": Pairs(method.pairs.reading),
+        "points": PointDesign(method.points.kernel, method.points.calibration_shots),
+    }
+    return options.get(method.design, method.design)
 
 
 def runs_inverse(study: "Study") -> bool:

@@ -15,7 +15,7 @@ from aqka.designs import Design, PairEstimate, as_design
 from aqka.errors import InputError, JobError, TransientError
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
 from aqka.runs.export import empty_table
-from aqka.runs.history import History
+from aqka.runs.history import History, fold
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
 from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
@@ -53,6 +53,7 @@ class Progress:
     predicted: bool = False
     jobs: tuple[JobState, ...] = ()  # of the round that waits; see :func:`ask_jobs`
     unit: str = "pairs"
+    trains_map: bool = False
 
     @property
     def shots_left(self) -> int:
@@ -87,7 +88,23 @@ class ProgressReader:
         history, planned = store.training, self._planned_rounds()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
-            return Progress(state, name, rounds_planned=planned, prediction_budget=most)
+            trained = store.map_training or fold(())
+            if trained.entries:
+                state = _state_of(trained, held)
+            return Progress(
+                *(state, name),
+                trains_map=trained.entries > 0,
+                rounds=trained.ended,
+                rounds_planned=None if trained.entries else planned,
+                shots=trained.spent,
+                budget=trained.budget or 0,
+                unit=trained.extent.design,
+                qpu_seconds=trained.qpu_seconds,
+                started_at=trained.started_at,
+                updated_at=trained.updated_at,
+                prediction_budget=most,
+                jobs=tuple(map(JobState, job_ids_of(trained.ticket or ""))),
+            )
         assert history.budget is not None
         predictions, rounds, units = store.predictions, [], 0
         if not history.predicts:  # else it has no training points to assess
@@ -155,13 +172,17 @@ def run_state(store: RunStore, held: bool | None) -> str:
     assert history is not None, "the run has not begun"
     if store.complete:
         return "reporting" if held and lacks_report(store) else "finished"
+    return "predicting" if held and history.finished else _state_of(history, held)
+
+
+def _state_of(history: History, held: bool | None) -> str:
+    """Return the state of a run that spends the budget of a ledger."""
+    last = history.last_kind
     if held is None:
         return "open"
-    last = history.last_kind
     if not held:
         return last if last in ("interrupted", "cancelled") else "stopped"
-    waits = last in ("planned", "submitted")
-    return "predicting" if history.finished else "waiting" if waits else "running"
+    return "waiting" if last in ("planned", "submitted") else "running"
 
 
 def lacks_report(store: RunStore) -> bool:

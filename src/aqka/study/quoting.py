@@ -12,13 +12,14 @@ from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.designs import as_design
 from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import CeilingError, InputError
-from aqka.planning.budget import duration
-from aqka.planning.device import HERON, DeviceModel, circuit_depth, make_ceiling
+from aqka.planning.budget import as_budget, divided, duration
+from aqka.planning.device import HERON, DeviceModel, Usage, circuit_depth, make_ceiling
 from aqka.planning.quotes import PREDICTIONS, SENTINELS, Quote, Wish, quote
 from aqka.planning.split import costs_of
 from aqka.runs.spend import Ceiling
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared
+from aqka.study.map_training import MAP_TRAINING, map_part
 from aqka.study.method import problem_of, schedule_of
 from aqka.study.schema import Study
 
@@ -57,9 +58,13 @@ def study_quote(
     side by side, where they are known; ``queue`` is the number of jobs before each of ours.
     """
     study, points, budget = prepared.study, prepared.points, prepared.study.budget
+    train, mine = study.feature_map.train, None
+    shared = as_budget(str(budget.total if budget.train is None else budget.train))
+    if prepared.trainable is not None and train is not None:
+        mine, shared = divided(shared, train.share)
     quoted = quote(
         len(points.train),
-        str(budget.total if budget.train is None else budget.train),
+        shared,
         n_qubits=prepared.n_qubits,
         depth=_map_depth(prepared) if depth is None else depth,
         schedule=schedule_of(study),
@@ -77,7 +82,11 @@ def study_quote(
             f"need a shot each to learn anything. Give at least {quoted.n_points} shots, better "
             f"{quoted.n_pairs} or more, one for each pair of points, or lower split.train."
         )
-    return quoted
+    if mine is None:
+        return quoted
+    usage = Usage(device, quoted.depth, quoted.tiles)
+    part = map_part(prepared, mine, budget.rate, usage)
+    return replace(quoted, parts=(*quoted.parts, part))
 
 
 def _map_depth(prepared: Prepared) -> int | None:
@@ -108,14 +117,15 @@ def better_design_of(prepared: Prepared) -> Choice:
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
     as_pairs = replace(prepared, study=prepared.study.changed("method", design="pairs"))
     quoted = study_quote(as_pairs, tiles=1)
-    on_top = prepared.study.budget.total is None
+    on_top, trained = prepared.study.budget.total is None, quoted.part(MAP_TRAINING)
+    total = quoted.total.shots - (0 if trained is None else trained.shots)
     return resolve(
         "auto",
         method.allocator,
         method.learner,
         n_points=n_train,
         n_qubits=prepared.n_qubits,
-        budget=quoted.shots if on_top else quoted.total.shots,
+        budget=quoted.shots if on_top else total,
         new_points=0 if on_top else n_test,
     )
 

@@ -23,6 +23,7 @@ from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import Prepared
+from aqka.study.map_training import MAP_TRAINING
 from aqka.study.method import Mitigation, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
@@ -223,7 +224,12 @@ def class_scores(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]
 
 
 # What each part of a quote is called, and the prefix of its figures among those used.
-PREFIXES = {PREDICTIONS: "test_", SENTINELS: "sentinel_", CALIBRATION: "calibration_"}
+PREFIXES = {
+    PREDICTIONS: "test_",
+    SENTINELS: "sentinel_",
+    CALIBRATION: "calibration_",
+    MAP_TRAINING: "map_",
+}
 
 
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from aqka.allocators import DEFAULT_ALLOCATOR, allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.settings import MAX_QUBITS
 from aqka.designs import point_kernel_names
+from aqka.designs.pairs import READINGS
 from aqka.errors import InputError
 from aqka.learners import learner_names
 from aqka.planning.budget import parse_budget
@@ -91,6 +92,21 @@ class SplitSection(Section):
     train: Size | None = None
 
 
+class TrainSection(Section):
+    """How the feature map is trained; ``parameters`` are those of a circuit that are no data."""
+
+    parameters: Annotated[list[Name], Field(min_length=1)] | None = None
+    where: Literal["auto", "simulation", "device"] = "auto"
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.3
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, given: Any) -> Any:
+        if given is True:
+            return {}
+        return {"parameters": given} if isinstance(given, list) else given
+
+
 class FeatureMapSection(Section):
     """How a point becomes a circuit."""
 
@@ -100,12 +116,17 @@ class FeatureMapSection(Section):
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
     ] = Field(default=[0.0, 3.141592653589793])
-    train: bool | list[Name] = False
+    train: TrainSection | None = None
 
     @property
     def is_built_in(self) -> bool:
         """Whether it is a built-in map as it is, which needs no file."""
-        return self.map in BUILT_IN_MAPS and not self.train
+        return self.map in BUILT_IN_MAPS and self.train is None
+
+    @pydantic.field_validator("train", mode="before")
+    @classmethod
+    def _not_at_all(cls, value: Any) -> Any:
+        return None if value is False else value
 
     @pydantic.field_validator("map")
     @classmethod
@@ -125,11 +146,8 @@ class FeatureMapSection(Section):
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:
             raise ValueError("range must rise, for example [0.0, 3.141592653589793]")
-        if self.train == [] or (self.map in BUILT_IN_MAPS and isinstance(self.train, list)):
-            raise ValueError(
-                "train must be true, for the scale of each feature, or list parameters of a "
-                "circuit of your own"
-            )
+        if self.map in BUILT_IN_MAPS and self.train is not None and self.train.parameters:
+            raise ValueError("train must be true, or without parameters, for a built-in map")
         return self
 
 
@@ -234,6 +252,12 @@ class PointsSection(Section):
     calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
 
 
+class PairsSection(Section):
+    """How pairs are read; see :class:`aqka.Pairs`."""
+
+    reading: Annotated[str, _known(lambda: READINGS, "reading of pairs")] = READINGS[0]
+
+
 class MethodSection(Section):
     """How the shots are spent and read."""
 
@@ -243,6 +267,7 @@ class MethodSection(Section):
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
+    pairs: PairsSection = PairsSection()
     points: PointsSection = PointsSection()
     prior: Literal["auto", "none", "angles"] = "auto"
 

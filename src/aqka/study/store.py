@@ -27,14 +27,16 @@ from aqka.sessions import Training, Values
 from aqka.study.directory import (
     DATA_NAME,
     MAP_NAME,
+    MAP_TRAINING_NAME,
     PREDICTIONS_NAME,
     RESULTS_NAME,
     STUDY_NAME,
+    UNTRAINED_NAME,
     Prepared,
     backend_code,
     check_directory,
 )
-from aqka.study.feature_maps import feature_map, load_circuit
+from aqka.study.feature_maps import feature_map, load_circuit, trainable_of
 from aqka.study.method import answers_of, begun_session, fit_head, prediction_session, runs_inverse
 from aqka.study.points import Points, load_points
 from aqka.study.schema import BackendSection, Study, load_study
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 MAX_RESULTS_BYTES = 2**24
-BEGUN_WITH = (STUDY_NAME, DATA_NAME, MAP_NAME, RESULTS_NAME)
+BEGUN_WITH = (STUDY_NAME, DATA_NAME, UNTRAINED_NAME, MAP_NAME, RESULTS_NAME)
 BEGUN = "begun"  # stands for the end of predictions that have none yet
 
 
@@ -63,12 +65,12 @@ class RunStore:
         heads = self._read_heads()
         if heads != self._heads:
             self._heads = heads
-            for name in ("results", "training", "predictions"):
+            for name in ("results", "training", "predictions", "map_training"):
                 self.__dict__.pop(name, None)
 
     def _read_heads(self) -> list[Head | None]:
-        places = self.directory, self.directory / PREDICTIONS_NAME
-        return [read_head(place / LEDGER_NAME) for place in places]
+        places = (".", PREDICTIONS_NAME, MAP_TRAINING_NAME)
+        return [read_head(self.directory / place / LEDGER_NAME) for place in places]
 
     @cached_property
     def has_study(self) -> bool:
@@ -104,7 +106,9 @@ class RunStore:
     def begun(self) -> Prepared:
         """Return the run with its ledger's design, to be read: nothing makes its backend."""
         is_own = self.study.feature_map.map not in BUILT_IN_MAPS
-        return Prepared(self.begun_study, self.text, self.points, self.circuit if is_own else None)
+        return Prepared(
+            self.begun_study, self.text, self.points, self.circuit() if is_own else None
+        )
 
     @cached_property
     def points(self) -> Points:
@@ -178,18 +182,31 @@ class RunStore:
         return digest_of(path.read_bytes()) == history.sealed.get(RESULTS_NAME)
 
     @cached_property
-    def circuit(self) -> "QuantumCircuit | None":
-        """The feature map; None where the backend has the map itself."""
-        if self.study.feature_map.is_built_in:
+    def map_training(self) -> History | None:
+        """What the ledger of the feature map's training says; None if it has not begun."""
+        return begun_history(self.directory / MAP_TRAINING_NAME / LEDGER_NAME)
+
+    def circuit(self, name: str = MAP_NAME) -> "QuantumCircuit | None":
+        """Return the feature map; None where the backend has the map itself."""
+        section = self.study.feature_map
+        if section.is_built_in or (name != MAP_NAME and section.map in BUILT_IN_MAPS):
             return feature_map(self.study, self.directory, allow_code=False)
-        return load_circuit(self.directory / MAP_NAME, backwards=runs_inverse(self.study))
+        return load_circuit(self.directory / name, backwards=runs_inverse(self.study))
 
     def prepared(self, *, allow_code: bool = False) -> Prepared:
         """Return all that the run needs to go on; only code that makes its backend lies elsewhere.
 
         The least busy device may be another one by now: a begun run stays with its own.
         """
-        study, circuit = self.study, self.circuit
+        study, made, untrained = self.study, None, None
+        if (self.directory / MAP_TRAINING_NAME).is_dir():
+            untrained = self.circuit(UNTRAINED_NAME)
+            assert untrained is not None  # a map that is trained is not built in as it is
+            made = trainable_of(study, untrained)
+        if made is None or (self.directory / MAP_NAME).exists():
+            circuit = self.circuit()
+        else:
+            circuit = made.bind(made.first_theta(study.seed))
         width = study.feature_map.qubits if circuit is None else circuit.num_parameters
         if width != self.points.train.shape[1]:
             raise InputError(
@@ -198,7 +215,8 @@ class RunStore:
         code = backend_code(study, self.directory, allow_code)
         study = study.model_copy(update={"backend": self.same_device()})
         trained = self.results.get("map_training")
-        return Prepared(study, self.text, self.points, circuit, code, map_training=trained)
+        more: Any = {"trainable": made, "untrained": untrained, "map_training": trained}
+        return Prepared(study, self.text, self.points, circuit, code, **more)
 
     def same_device(self) -> BackendSection:
         """Return the backend with the device that the run began on."""
@@ -223,7 +241,12 @@ def digest_of(content: bytes) -> str:
 def digest_files(directory: Path) -> dict[str, str]:
     """Return the digests of the files that a run begins with, by their names."""
     paths = (directory / name for name in BEGUN_WITH)
-    return {path.name: digest_of(path.read_bytes()) for path in paths if path.exists()}
+    found = {path.name: digest_of(path.read_bytes()) for path in paths if path.exists()}
+    trained = directory / MAP_TRAINING_NAME / LEDGER_NAME
+    if trained.exists():  # it ends before the run begins
+        with Ledger(trained) as ledger:
+            found[MAP_TRAINING_NAME] = ledger.end()
+    return found
 
 
 def begin_predictions(directory: Path) -> dict[str, str]:
@@ -316,7 +339,7 @@ def validate_run(store: RunStore, n_points: int = 20) -> Validation:
             f"{where} measured pairs, and only points have states to compare; 'aqka report' shows "
             "its kernel. For points, set method.design = 'points'."
         )
-    circuit = store.circuit or "zz"  # None where the statevector has the map itself
+    circuit = store.circuit() or "zz"  # None where the statevector has the map itself
     return validate_points(session.table, store.points.train, circuit, n_points)
 
 
@@ -336,6 +359,8 @@ def load_study_run(store: RunStore) -> StudyRun:
     prepared, history = store.begun(), store.training
     assert history is not None, "the run has not begun"
     session, audits = begun_session(prepared, history), {"training": Audit.of(history)}
+    if store.map_training is not None:
+        audits["map training"] = Audit.of(store.map_training)
     head, found, made = None, None, None
     has_predictions = (store.directory / PREDICTIONS_NAME).is_dir()
     if has_predictions and session.done:

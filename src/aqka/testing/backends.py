@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,6 +67,7 @@ def check_backend(
     check_usage(make_backend)
     check_exact_kernel(make_backend, kernel)
     check_mean(make_backend, kernel, shots=shots)
+    check_flips(make_backend, kernel, shots=shots)
     check_fresh_randomness(make_backend, kernel, shots=shots)
     if deterministic or make_backend(0).replayable:
         check_determinism(make_backend, shots=shots)
@@ -107,7 +109,23 @@ def check_mean(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> 
     normal quantile, which catches small biases that no single entry shows.
     """
     plan = every_pair(kernel, shots)
-    hits = run_plan(make_backend(1), plan, "mean")
+    _check_mean(run_plan(make_backend(1), plan, "mean"), plan, kernel, shots)
+
+
+def check_flips(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> None:
+    """Assert that flipped bits are counted in full, if at all: those of none are the hits."""
+    backend = make_backend(1)
+    bits, plan = backend.flipped_bits, every_pair(kernel, shots)
+    if bits is None:
+        return
+    counting = replace(plan, bits=bits)
+    flips = backend.collect(backend.submit(counting, "flips"))
+    expected = (len(plan), bits + 1)
+    assert np.shape(flips) == expected, f"expected flips of shape {expected}, got {np.shape(flips)}"
+    _check_mean(counting.checked(flips)[:, 0], plan, kernel, shots)
+
+
+def _check_mean(hits: IntArray, plan: ShotPlan, kernel: FloatArray, shots: int) -> None:
     values = kernel[plan.rows, plan.cols]
     level = FALSE_ALARM / len(plan) / 2
     low, high = binom.ppf(level, shots, values), binom.isf(level, shots, values)

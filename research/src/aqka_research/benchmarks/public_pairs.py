@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.tolerance import best_weight, tolerant
 from aqka.insight.fold_scores import KernelHead
 from aqka.maths.metrics import Fold
 from aqka_research.markdown import table
-from aqka_research.tolerant import best_weight, histograms_of, tolerant
 
 QUBITS, SHOTS = 100, 500
 LEVELS = (5, 50, 500)
@@ -37,6 +37,12 @@ def load_inputs(place: Path) -> tuple[FloatArray, NDArray[np.str_]]:
         rows = list(csv.reader(stream))[1:]
     X = np.array([[float(cell) for cell in row[1 : 1 + QUBITS]] for row in rows])
     return X, np.array([row[1 + QUBITS] for row in rows])
+
+
+def histograms_of(flips: IntArray, n_qubits: int) -> IntArray:
+    """Return histograms of flipped bits h, whose last axis is the shots."""
+    counts = [np.sum(flips == h, axis=-1) for h in range(n_qubits + 1)]
+    return np.stack(counts, axis=-1)
 
 
 def left_out_accuracy(kernel: FloatArray, y: NDArray[np.str_]) -> float:

@@ -1,7 +1,7 @@
 """Flipped bits of simulated pairs: does E[w^h] label better than the fidelity, and than points?
 
 ZZ map, breast cancer and digits as principal components; all-zero and tolerant
-(:mod:`aqka_research.tolerant`) read the same shots, and points get as many in all. Heads are ridges
+(:mod:`aqka.core.tolerance`) read the same shots, and points get as many in all. Heads are ridges
 chosen by leaving points out.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.statevector import phase_states
 from aqka.core.problem import Problem
+from aqka.core.tolerance import best_weight, tolerant
 from aqka.designs import KernelEstimate
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.learners import make_learner
@@ -18,7 +19,6 @@ from aqka_research.benchmarks.projected import TASKS, measured, split
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
 from aqka_research.sweep.store import Cell, Result, stable_name
-from aqka_research.tolerant import best_weight, tolerant
 
 QUBITS = (6, 12)
 LEVELS = (10, 50, 1000)

@@ -33,12 +33,10 @@ def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
     n_qubits = circuit.num_qubits
     layers, angles = fuse_layers(primitives(circuit), n_qubits)
     values = evaluate(angles, list(circuit.parameters), X)
-    return run_layers(layers, n_qubits, values, len(X))
+    return run_layers(layers, n_qubits, values)
 
 
-def run_layers(
-    layers: list[Layer], n_qubits: int, values: FloatArray, n_points: int
-) -> ComplexArray:
+def run_layers(layers: list[Layer], n_qubits: int, values: FloatArray) -> ComplexArray:
     """Return what layers make of |0…0⟩ at the angles' values, one column of them a point."""
     # Within a chunk the points are the last axis: each gate is then one long vector operation
     # per amplitude, whichever qubits it acts on.
@@ -47,7 +45,7 @@ def run_layers(
     varying = next((k for k, layer in enumerate(layers) if layer.varies), len(layers))
     for step in steps_of(layers[:varying]):  # the same for every point: once is enough
         state = step(state, values[:, :1])
-    return run_steps(steps_of(layers[varying:]), state, values, n_points)
+    return run_steps(steps_of(layers[varying:]), state, values, values.shape[1])
 
 
 def run_steps(

@@ -63,7 +63,7 @@ class FixedGate:
 class Rotation:
     """RY(angle) on one qubit, the only gate that mixes amplitudes differently for each point."""
 
-    qubits: tuple[int]
+    qubits: tuple[int, ...]
     angle: Angle
 
 

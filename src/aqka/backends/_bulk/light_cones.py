@@ -21,14 +21,7 @@ from numpy.random import Generator
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import run_layers
-from aqka.backends._bulk.gates import (
-    FixedGate,
-    Phases,
-    Primitive,
-    Rotation,
-    evaluate,
-    unfolded,
-)
+from aqka.backends._bulk.gates import FixedGate, Phases, Primitive, evaluate, unfolded
 from aqka.backends._bulk.layers import Angles, fuse_layers
 from aqka.core.settings import line_edges
 from aqka.errors import InputError
@@ -254,28 +247,24 @@ class LightCones:
         size = len(qubits) * (2 if self._noisy else 1)
         layers, numbers = fuse_layers(gates, size)
         values = self._values[numbers].reshape(len(numbers), self.n_points)
-        found = np.empty((self.n_points, *(4,) * len(targets)))
+        found, read = [], [place[q] for q in targets]
         step = max(1, CHUNK_AMPLITUDES >> size)
         for start in range(0, self.n_points, step):
-            some = slice(start, min(start + step, self.n_points))
-            shown = values[:, some]
-            states = run_layers(layers, size, shown, some.stop - some.start)
-            found[some] = self._read(states, [place[q] for q in targets], len(qubits))
-        return found
+            states = run_layers(layers, size, values[:, start : start + step])
+            found.append(self._read(states, read, len(qubits)))
+        return np.concatenate(found)
 
     def _moved(self, operation: Operation, here: tuple[int, ...], n_qubits: int) -> list[Primitive]:
         """Return a gate on its places in the cone; with noise, on both sides and then its noise."""
-        gate = replace(operation.gate, qubits=here)  # type: ignore[arg-type]
+        gate = replace(operation.gate, qubits=here)
         if not self._noisy:
             return [gate]
         there = tuple(k + n_qubits for k in here)
-        other: Primitive
-        if isinstance(gate, Phases):
-            other = Phases(there, gate.angle, -gate.weights)
-        elif isinstance(gate, Rotation):
-            other = Rotation((there[0],), gate.angle)
-        else:
-            other = FixedGate(there, gate.matrix.conj())
+        other = replace(gate, qubits=there)  # a rotation about Y is its own conjugate
+        if isinstance(other, Phases):
+            other = replace(other, weights=-other.weights)
+        elif isinstance(other, FixedGate):
+            other = replace(other, matrix=other.matrix.conj())
         if operation.noise is None:
             return [gate, other]
         return [gate, other, FixedGate((*here, *there), pauli_channel(operation.noise))]
@@ -370,8 +359,6 @@ def pauli_channel(left: FloatArray) -> ComplexArray:
 
     ``left`` is what it leaves of each product of I, X, Y, Z, with an axis for each qubit.
 
-    Examples
-    --------
     >>> pauli_channel(np.array([1.0, 0.0, 0.0, 0.0])).real @ [1, 0, 0, 0]
     array([0.5, 0. , 0. , 0.5])
     """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally
+from aqka.backends._jobs.outcomes import DealtRows, FlipTally, HitTally, OutcomeTally, Tally
 from aqka.backends._jobs.rows import (
     Chunk,
     JobShape,
@@ -117,8 +117,6 @@ class JobBackend(CircuitBackend):
 
         :meth:`tile_hits` has what they saw.
         """
-        if self._tiles is None:
-            raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")
         other = self.with_points(self._rows, self._columns)
         other._sentinels = Sentinels(points, shots)
         return other
@@ -148,12 +146,11 @@ class JobBackend(CircuitBackend):
         Tiles are in the order of :meth:`tile_hits`. It follows from the ticket alone.
         """
         parsed = Ticket.read(ticket)
-        if parsed.deal is None:
-            return parsed.layout.shots[:, np.newaxis]
-        found = np.zeros((len(parsed.layout.shots), parsed.deal.n_tiles), dtype=np.int64)
+        n_tiles = parsed.layout.tiles
+        found = np.zeros((len(parsed.layout.shots), n_tiles), dtype=np.int64)
         for k, chunk in enumerate(parsed.layout.chunks()):
-            tiles = parsed.deal.slots(chunk.plan_rows, k) % parsed.deal.n_tiles
-            np.add.at(found, (chunk.plan_rows, tiles), chunk.row_shots())
+            slots = DealtRows.of(chunk, k, parsed.deal, None).slots
+            np.add.at(found, (chunk.plan_rows, slots % n_tiles), chunk.row_shots())
         return found
 
     replayable = wrapped("replayable", "_service")
@@ -211,7 +208,7 @@ class JobBackend(CircuitBackend):
         submission that ended in an error may have reached the service all the same, so its jobs are
         looked for first. In a new process call :meth:`recover`.
         """
-        check_plan(plan, self.shape, self.n_qubits)
+        check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         self._prepare(plan)
         key = self._submission_key(plan, tag)
         with self._passing_errors():
@@ -248,7 +245,7 @@ class JobBackend(CircuitBackend):
         self._sent_on.pop(key, None)
         job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
         points = program_of(plan).reads_all_qubits
-        return Ticket(job_ids, layout, points, deal, beside).write()
+        return Ticket(job_ids, layout, points, deal, beside, plan.bits is not None).write()
 
     def _send(
         self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
@@ -271,7 +268,7 @@ class JobBackend(CircuitBackend):
         before they were run do not count. None says that there is no job; where only some of a
         plan's jobs are there, the others are sent.
         """
-        check_plan(plan, self.shape, self.n_qubits)
+        check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         with self._passing_errors():
             found = self._find_parts(plan, tag)
         if not found:
@@ -284,7 +281,13 @@ class JobBackend(CircuitBackend):
         if self._service.is_local:
             return {}
         key = self._submission_key(plan, tag)
-        n_tiles = self._tiles_of_living_jobs(plan, tag)
+        if self._tiles is not None:  # keep to as many as the plan was sent on
+            jobs = self._service.jobs([shorten_tag(tag)])
+            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
+            known = next((count for count in counts if count is not None), None)
+            if known is not None:
+                self._sent_on[key] = known
+        n_tiles = self._tiles_for(plan, key)
         parts = len(self._layout(plan, n_tiles).chunks())
         found = {}
         for k in range(parts):
@@ -293,17 +296,6 @@ class JobBackend(CircuitBackend):
             if newest is not None:
                 found[k] = str(newest.job_id())
         return found
-
-    def _tiles_of_living_jobs(self, plan: Plan, tag: str) -> int | None:
-        """Return on how many tiles a plan was sent, and keep to it; if not sent, will be."""
-        key = self._submission_key(plan, tag)
-        if self.tiling is not None:
-            jobs = self._service.jobs([shorten_tag(tag)])
-            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
-            known = next((count for count in counts if count is not None), None)
-            if known is not None:
-                self._sent_on[key] = known
-        return self._tiles_for(plan, key)
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the queued jobs of a submission; see :meth:`aqka.Backend.cancel`."""
@@ -339,9 +331,11 @@ class JobBackend(CircuitBackend):
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
-        tally: HitTally | OutcomeTally = HitTally(len(parsed.layout.shots))
+        tally: Tally = HitTally(len(parsed.layout.shots))
         if parsed.points:
             tally = OutcomeTally(self.n_qubits)
+        elif parsed.flips:
+            tally = FlipTally(len(parsed.layout.shots), self.n_qubits)
         jobs: list[Any] = []
         counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)

@@ -18,46 +18,6 @@ Bits = NDArray[np.uint8]
 """Packed bits, rows by shots by bytes, the last byte least significant."""
 
 
-def _all_bits(
-    result: Any, n_tiles: int, n_qubits: int, job_id: str
-) -> tuple[tuple[str, ...], Bits]:
-    """Return the registers' names in order, and the bits of every slot: by rows, then by tiles."""
-    try:
-        names = tuple(sorted(result[0].data.keys()))
-    except (TypeError, IndexError, KeyError, AttributeError) as error:
-        raise JobError(f"job {job_id} holds no outcomes; was it sent by this backend?") from error
-    if len(names) != n_tiles:
-        raise JobError(
-            f"job {job_id} holds {len(names)} registers, not the {n_tiles} of its tiles."
-        )
-    parts = [_register(result, name, n_qubits, job_id) for name in names]
-    if len({part.shape for part in parts}) > 1:
-        raise JobError(f"job {job_id} holds registers of different shapes.")
-    stacked = np.stack(parts, axis=1)
-    return names, stacked.reshape(-1, *stacked.shape[2:])
-
-
-def _register(result: Any, name: str, n_qubits: int, job_id: str) -> Bits:
-    try:
-        register = result[0].data[name]
-        packed, width = np.asarray(register.array), int(register.num_bits)
-    except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
-        raise JobError(
-            f"job {job_id} holds no outcomes of the register {name!r}; was it sent by this backend?"
-        ) from error
-    if packed.dtype != np.uint8 or packed.ndim != 3:
-        raise JobError(
-            f"job {job_id} holds outcomes of dtype {packed.dtype} and shape {packed.shape}, not "
-            "the packed bits of rows and shots."
-        )
-    if width != n_qubits or packed.shape[2] != -(-n_qubits // 8):
-        raise JobError(
-            f"job {job_id} holds {width} bits a shot in the register {name!r}, not the {n_qubits} "
-            "of the circuit; was it sent by this backend?"
-        )
-    return packed
-
-
 def all_zero(bits: Bits) -> BoolArray:
     """Return which shots gave all zeros, rows by shots."""
     return np.asarray((bits == 0).all(axis=-1))
@@ -111,12 +71,30 @@ class DealtRows:
 
     def read(self, result: Any, n_qubits: int, job_id: str) -> tuple[Bits, TileHits | None]:
         """Return the bits of each row of the chunk, and what the sentinels saw."""
-        names, bits = _all_bits(result, self.n_tiles, n_qubits, job_id)
-        if len(bits) != self.n_slots or bits.shape[1] < self.shots:
+        try:
+            data = result[0].data
+            names = tuple(sorted(data.keys()))  # of registers, one for each tile
+            tiles = [np.asarray(data[name].array) for name in names]
+            widths = [int(data[name].num_bits) for name in names]
+        except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
             raise JobError(
-                f"job {job_id} holds {len(bits)} outcomes of {bits.shape[1]} shots, not the "
-                f"{self.n_slots} of {self.shots} that were sent."
+                f"job {job_id} holds no outcomes; was it sent by this backend?"
+            ) from error
+        rows, n_bytes = self.n_slots // self.n_tiles, -(-n_qubits // 8)
+        shots = min((tile.shape[1] for tile in tiles if tile.ndim == 3), default=0)
+        if (
+            widths != [n_qubits] * self.n_tiles
+            or shots < self.shots
+            or any(tile.shape != (rows, shots, n_bytes) for tile in tiles)
+            or any(tile.dtype != np.uint8 for tile in tiles)
+        ):
+            raise JobError(
+                f"job {job_id} holds {len(tiles)} registers of {sorted(set(widths))} bits and of "
+                f"shapes {sorted({tile.shape for tile in tiles})}, not those of {self.n_tiles} "
+                f"circuits of {n_qubits} qubits with {rows} rows of {self.shots} shots; was it "
+                "sent by this backend?"
             )
+        bits = np.stack(tiles, axis=1).reshape(-1, shots, n_bytes)  # by rows, then by tiles
         if self.sentinels is None:
             return bits[self.slots], None
         seen = bits[self.sentinel_slots, : self.shots]
@@ -140,6 +118,22 @@ class HitTally:
         return self._hits
 
 
+class FlipTally:
+    """Counts the ones in the outcomes of pairs."""
+
+    def __init__(self, n_pairs: int, n_qubits: int) -> None:
+        self._counts = np.zeros((n_pairs, n_qubits + 1), dtype=np.int64)
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        """Count the bits of a job's rows."""
+        rows, counted = chunk.seen(bits)
+        np.add.at(self._counts, (rows, np.bitwise_count(counted).sum(axis=1, dtype=np.int64)), 1)
+
+    def answer(self) -> IntArray:
+        """Return how many shots of each pair have 0, 1, … ones."""
+        return self._counts
+
+
 class OutcomeTally:
     """Counts the outcomes of points."""
 
@@ -158,3 +152,6 @@ class OutcomeTally:
     def answer(self) -> OutcomeCounts:
         """Return how often each outcome was seen in each row of the plan."""
         return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
+
+
+Tally = HitTally | FlipTally | OutcomeTally

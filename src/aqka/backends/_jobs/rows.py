@@ -233,7 +233,7 @@ def _divisor_at_most(number: int, limit: int) -> int:
 
 
 TAG_LENGTH = 80  # IBM limits the length of a job tag
-POINTS, TILES, SENTINELS = "points", "tiles", "sentinels"
+POINTS, FLIPS, TILES, SENTINELS = "points", "flips", "tiles", "sentinels"
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +245,11 @@ class Ticket:
     points: bool  # whether the rows read all qubits, as those of points do, not hits of pairs
     deal: Deal | None = None  # which tile ran which row; None without tiles
     sentinels: Sentinels | None = None
+    flips: bool = False  # whether ones are counted, where pairs are measured
 
     def write(self) -> str:
         """Return the ticket as a text: words with a dot behind each, and the layout."""
-        words = [POINTS] if self.points else []
+        words = [POINTS] if self.points else [FLIPS] if self.flips else []
         if self.deal is not None:
             words.append(f"{TILES}-{self.deal.encode()}")
         if self.sentinels is not None:
@@ -272,7 +273,7 @@ class Ticket:
         expected = len(layout.chunks())
         if len(job_ids) != expected:
             raise InputError(f"ticket names {len(job_ids)} jobs but its layout needs {expected}.")
-        return cls(job_ids, layout, POINTS in said, deal, sentinels)
+        return cls(job_ids, layout, POINTS in said, deal, sentinels, FLIPS in said)
 
 
 def part_name(key: str, k: int, parts: int, n_tiles: int | None = None) -> str:

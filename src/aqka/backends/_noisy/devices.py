@@ -144,31 +144,26 @@ class DeviceCones:
 
     def __init__(self, feature_map: "QuantumCircuit", isa: "QuantumCircuit", target: Any) -> None:
         self._map, self._rates = feature_map, calibrated_rates(isa, feature_map, target)
-        some = self._of(np.zeros((1, feature_map.num_parameters)))
-        some.check_all()
-        self.joint_pairs = some.joint_pairs
-
-    def _of(self, X: FloatArray) -> LightCones:
-        return LightCones(self._map, X, self._rates)
+        self._any = LightCones(feature_map, np.zeros((1, feature_map.num_parameters)), self._rates)
+        self._any.check_all()
+        self.joint_pairs = self._any.joint_pairs
 
     def draw_points(self, rows: FloatArray, shots: int, seed: int) -> NDArray[np.uint8]:
         """Return packed bits of rows of features and setting angles, rows by shots by bytes."""
         X, angles = np.split(rows, [self._map.num_parameters], axis=1)
         points, which = np.unique(X, axis=0, return_inverse=True)
-        cones, letters = self._of(points), setting_letters(angles)
-        return self._drawn(
-            len(rows),
-            shots,
-            lambda some, random: cones.draw(which.reshape(-1)[some], letters[some], random),
-            seed,
-        )
+        cones, letters = LightCones(self._map, points, self._rates), setting_letters(angles)
+
+        def draw(some: IntArray, random: Generator) -> IntArray:
+            return cones.draw(which.reshape(-1)[some], letters[some], random)
+
+        return self._drawn(len(rows), shots, draw, seed)
 
     def draw_references(self, rows: FloatArray, shots: int, seed: int) -> NDArray[np.uint8]:
         """Return packed bits of rows of reference angles."""
-        cones, ones = self._of(np.zeros((1, self._map.num_parameters))), rows[:, :1] > 1
-        bits = np.repeat(ones.astype(np.int64), self._map.num_qubits, axis=1)
+        bits = np.repeat((rows[:, :1] > 1).astype(np.int64), self._map.num_qubits, axis=1)
         return self._drawn(
-            len(rows), shots, lambda some, random: cones.read(bits[some], random), seed
+            len(rows), shots, lambda some, random: self._any.read(bits[some], random), seed
         )
 
     def _drawn(

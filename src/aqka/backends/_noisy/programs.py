@@ -7,19 +7,9 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends._bulk.gates import evaluate
+from aqka.backends._noisy import pauli
 from aqka.backends._noisy.devices import DeviceNoise
 from aqka.backends._noisy.models import NoiseTable, used_qubits
-from aqka.backends._noisy.pauli import (
-    IDENTITY,
-    ZERO_STATE,
-    GateMatrices,
-    PauliStep,
-    StepMatrix,
-    constant_step,
-    evolve_paulis,
-    gather_blocks,
-    tensor_product,
-)
 from aqka.backends.circuits import MIDDLE
 from aqka.errors import InputError
 
@@ -42,7 +32,7 @@ class Compiler:
     """
 
     def __init__(self, circuit: "QuantumCircuit", noise: Any) -> None:
-        self._gates, self.noise = GateMatrices(), noise
+        self._gates, self.noise = pauli.GateMatrices(), noise
         if not isinstance(noise, DeviceNoise):
             passes = noise._pass_manager()
             if passes is not None:
@@ -68,7 +58,7 @@ class Compiler:
 
         With ``adjoint`` it goes backwards with the adjoint channels.
         """
-        steps: list[PauliStep] = []
+        steps: list[pauli.PauliStep] = []
         expressions: dict[Any, int] = {}
         for qubits, instruction in instructions:
             operation = instruction.operation
@@ -80,22 +70,22 @@ class Compiler:
                 # Aer puts a measurement's error before it, any other error after the gate.
                 matrix = _gate_then_error(matrix, error)
             if matrix is not None:
-                # Matrices lead with the gate's last qubit.
-                steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
-        blocks, angles = gather_blocks(steps), list(expressions)
+                leading = tuple(self._place[q] for q in reversed(qubits))  # the gate's last qubit
+                steps.append(pauli.PauliStep(leading, matrix))
+        blocks, angles = pauli.gather_blocks(steps), list(expressions)
         size = max(1, _CHUNK_BYTES // (8 * start.size))
 
         def run(points: FloatArray) -> Iterator[FloatArray]:
             for k in range(0, max(len(points), 1), size):
                 values = evaluate(angles, parameters, points[k : k + size]).T
-                yield evolve_paulis(start, blocks, values, adjoint=adjoint)
+                yield pauli.evolve_paulis(start, blocks, values, adjoint=adjoint)
 
         return run
 
 
-def _gate_then_error(gate: StepMatrix | None, error: FloatArray) -> StepMatrix:
+def _gate_then_error(gate: pauli.StepMatrix | None, error: FloatArray) -> pauli.StepMatrix:
     if gate is None:
-        return constant_step(error)
+        return pauli.constant_step(error)
     return lambda angles: error @ gate(angles)
 
 
@@ -119,17 +109,17 @@ class FidelityProgram:
             )
         middle = names.index(("barrier", MIDDLE))
         first, second = placed[:middle], placed[middle + 1 :]
-        start = tensor_product([ZERO_STATE] * len(compiler.qubits))
+        start = pauli.tensor_product([pauli.ZERO_STATE] * len(compiler.qubits))
         self._forward = compiler.compile(first, parameters[:half], start)
         measured = {
             q for qubits, step in second if step.operation.name == "measure" for q in qubits
         }
         zero = [  # reading 0 from every measured qubit
-            compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
+            compiler.noise.zero_outcome(q, measured) if q in measured else pauli.IDENTITY
             for q in compiler.qubits
         ]
         self._backward = compiler.compile(
-            second, parameters[half:], tensor_product(zero), adjoint=True
+            second, parameters[half:], pauli.tensor_product(zero), adjoint=True
         )
 
     def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
@@ -155,7 +145,7 @@ class OutcomeProgram:
     ) -> None:
         compiler = Compiler(circuit, noise)
         self._n_used = len(compiler.qubits)
-        start = tensor_product([ZERO_STATE] * self._n_used)
+        start = pauli.tensor_product([pauli.ZERO_STATE] * self._n_used)
         self._program = compiler.compile(compiler.instructions, parameters, start)
         # Physical qubit of each classical bit: routing may have moved them.
         bits = {
@@ -169,7 +159,7 @@ class OutcomeProgram:
         # Bits from the most significant, since that axis comes first; the others are traced out.
         self._axes = [place[bits[b]] for b in sorted(bits, reverse=True)]
         self._effects = [
-            np.stack([zero[q], IDENTITY - zero[q]]) if q in measured else IDENTITY[None]
+            np.stack([zero[q], pauli.IDENTITY - zero[q]]) if q in measured else pauli.IDENTITY[None]
             for q in compiler.qubits
         ]
 
