@@ -6,8 +6,7 @@ from aqka.allocators.baselines import Bernoulli, Uniform
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import raise_to_floor
 from aqka.core.plans import ShotPlan
-from aqka.core.problem import Problem
-from aqka.core.reading import PAPER
+from aqka.core.problem import PAPER, Problem
 from aqka.demo.tasks import planted_sparse
 from aqka.maths.spectrum import project_psd
 from aqka_research.paper_arms import FixedTarget, SharedAqka, TrueBernoulli, arm_as_read

@@ -132,4 +132,4 @@ def test_as_measured_is_the_plain_sum():
     reading = RowReading.as_measured(table, alpha)
     prior = table.prior()
     np.testing.assert_allclose(reading.values, table.estimate(prior.mean) @ alpha)
-    np.testing.assert_allclose(reading.variances(), table.variance(prior) @ alpha**2)
+    np.testing.assert_allclose(reading.variances(), prior.variances(table) @ alpha**2)

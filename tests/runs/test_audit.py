@@ -14,7 +14,7 @@ from aqka._util.arrays import exact_sum
 from aqka.cli.ledger import list_entries
 from aqka.designs import PairEstimate
 from aqka.learners import make_learner
-from aqka.runs import ledger
+from aqka.runs import head, ledger
 from aqka.runs.audit import verify
 from aqka.runs.export import export, measurements, table_of
 from aqka.runs.head import Head, head_path, write_head
@@ -119,7 +119,7 @@ def forge_raw(path, *rows):
     """Write rows of any type with a valid chain: (at, kind, round, text, packed)."""
     path.unlink(missing_ok=True)
     with Ledger(path, write=True) as book:
-        last = ledger.GENESIS
+        last = head.GENESIS
         for number, row in enumerate(rows, 1):
             before, last = last, ledger._digest(last, number, *row)
             write_head(path, Head(number, last, before))

@@ -53,9 +53,7 @@ def test_the_head_is_that_of_the_kernel_without_the_noise(run):
     y = np.where(points.train_labels == run.session.problem.classes[1], 1.0, -1.0)
     alpha = np.linalg.solve(projected + 0.01 * np.eye(12), y)
     rows = np.random.default_rng(0).uniform(0.1, 0.9, (5, 12))
-    clean = mitigate_depolarising(
-        rows, np.full(5, found["survival"]), 2, columns=np.full(12, found["survival"]), clip=False
-    )
+    clean = mitigate_depolarising(rows, found["survival"], 2, clip=False)
     assert np.allclose(run.head.decision_function(rows), clean @ alpha, atol=1e-8)
 
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from aqka.core.reading import FAIR, PAPER, Reading
+from aqka.core.problem import FAIR, PAPER, Reading
 from aqka.errors import InputError
 from aqka_research.paper_reading import PaperReading, is_reading
 from aqka_research.switched_variance import SwitchedVariance

@@ -7,7 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
-from aqka.core.reading import PAPER, Reading
+from aqka.core.problem import PAPER, Reading
 from aqka.maths.spectrum import Spectrum
 from aqka_research.paper_reading import PaperReading
 

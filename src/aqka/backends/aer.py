@@ -29,9 +29,9 @@ from aqka.backends._programs import (
 from aqka.backends.base import check_design
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.simulated import ExactBackend, draw_outcomes
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
+from aqka.core.point_plans import OutcomePlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

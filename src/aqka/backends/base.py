@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan
+from aqka.core.point_plans import OutcomePlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest, lattice_of
 from aqka.backends.simulated import SimulatedBackend, check_shots_one_by_one, count_bits
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
 from aqka.core.plans import Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import OutcomePlan, PointPlan
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 

@@ -19,10 +19,9 @@ from aqka.backends.circuits import (
 )
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import OutcomePlan, PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

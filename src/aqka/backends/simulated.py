@@ -20,10 +20,9 @@ from aqka._util.arrays import (
 )
 from aqka.backends.base import Backend, check_plan
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_of_bits
 from aqka.core.plans import Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import OutcomePlan, PointPlan
 from aqka.core.points import MAX_DENSE_QUBITS
 from aqka.core.settings import ROTATIONS
 from aqka.errors import InputError

@@ -6,8 +6,7 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
-from aqka.core.problem import Problem
-from aqka.core.reading import FAIR, PAPER, Reading
+from aqka.core.problem import FAIR, PAPER, Problem, Reading
 
 __all__ = [
     "FAIR",

@@ -8,9 +8,9 @@ import numpy as np
 
 from aqka._util.arrays import IntArray, as_count
 from aqka.core.extent import Extent
-from aqka.core.outcome_plans import OutcomePlan, check_outcomes
-from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
-from aqka.core.settings import MAX_QUBITS
+from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits
+from aqka.core.point_plans import OutcomePlan, check_outcomes
+from aqka.core.settings import as_qubits
 from aqka.errors import InputError
 
 N_REFERENCES = 2
@@ -46,9 +46,7 @@ class CalibrationPlan(OutcomePlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        qubits = as_count(self.qubits, "qubits")
-        if qubits > MAX_QUBITS:
-            raise InputError(f"qubits must be at most {MAX_QUBITS}, got {qubits}.")
+        as_qubits(self.qubits)
         if self.references.size and self.references.max() >= N_REFERENCES:
             raise InputError(
                 "references of the plan must be 0 (all qubits in 0) or 1 (all in 1), got "
@@ -127,8 +125,7 @@ class CalibrationTable:
     def __init__(self, n_qubits: int) -> None:
         self.n_qubits = as_count(n_qubits, "n_qubits")
         self.shots: IntArray = np.zeros(N_REFERENCES, dtype=np.int64)
-        none = np.zeros(0, dtype=np.int64)
-        self.answer = OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
+        self.answer = self.missing(0).no_answer()
 
     @property
     def total(self) -> int:

@@ -56,6 +56,10 @@ class HitTable:
         """Pairs that have been measured."""
         return np.asarray(self.shots > 0)
 
+    def on_diagonal(self) -> BoolArray:
+        """Return which pairs are of a point with itself."""
+        return np.zeros(self.shots.shape, dtype=np.bool_)
+
     def estimate(self, unseen: float = 0.0) -> FloatArray:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
         return np.where(self.seen, self.hits / np.maximum(self.shots, 1), unseen)
@@ -186,14 +190,6 @@ class PairTable(HitTable, UnitTable):
         else:
             np.add.at(self.hits, index, counts if plan.bits is None else counts[:, 0])
 
-    def variance(self) -> FloatArray:
-        """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
-
-        It is 0 where K-hat is exactly 0 or 1, which at a few shots says little about the truth.
-        """
-        k_hat = self.estimate()
-        return np.where(self.unseen, np.inf, k_hat * (1 - k_hat) / np.maximum(self.shots, 1))
-
     def square(self, values: FloatArray, known_diagonal: float = 1.0) -> FloatArray:
         """Return per-pair ``values`` as a symmetric matrix.
 
@@ -267,22 +263,17 @@ class KernelPrior:
         shots, hits = table.as_hits()
         return cls.of_counts(shots[off_diagonal], hits[off_diagonal])
 
-    def posterior_mean(self, table: PairTable) -> FloatArray:
+    def posterior_mean(self, table: HitTable) -> FloatArray:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
         shots, hits = table.as_hits()
         return np.asarray((hits + self.strength * mean) / (shots + self.strength))
 
-    def variance(self, k: FloatArray, shots: Counts) -> FloatArray:
-        """Return the variance of K-hat per pair; of an unseen one, that of the prior.
-
-        ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
-        """
+    def variances(self, table: HitTable) -> FloatArray:
+        """Return the variance of K-hat per pair; of an unseen one, that of the prior."""
+        k = self.posterior_mean(table)  # at K-hat = 0 its plug-in variance would claim certainty
+        shots = table.as_hits()[0]
         return np.asarray(k * (1 - k) / np.where(shots == 0, self.strength + 1, shots))
-
-    def variances(self, table: PairTable) -> FloatArray:
-        """Return the variance of K-hat of each pair of a table."""
-        return self.variance(self.posterior_mean(table), table.as_hits()[0])
 
 
 class BlockTable(HitTable, Shown):
@@ -346,12 +337,3 @@ class BlockTable(HitTable, Shown):
             mean=min(max(found.mean, margin), 1 - margin),
             strength=min(max(found.strength, WEAKEST_PRIOR), STRONGEST_PRIOR),
         )
-
-    def smoothed(self, prior: KernelPrior) -> FloatArray:
-        """Return the posterior mean per pair; strictly between 0 and 1."""
-        weight, (shots, hits) = prior.strength, self.as_hits()
-        return np.asarray((hits + weight * prior.mean) / (shots + weight))
-
-    def variance(self, prior: KernelPrior) -> FloatArray:
-        """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
-        return prior.variance(self.smoothed(prior), self.as_hits()[0])

@@ -4,10 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_indices
-from aqka.core.outcome_plans import check_outcomes
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_shape
 from aqka.core.plans import UnitTable
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import PointPlan, check_outcomes
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 
@@ -77,11 +76,7 @@ class PointTable(UnitTable):
         """Count the outcomes of an executed plan; on bad input the table is unchanged."""
         if not np.array_equal(plan.letters, self.settings):
             raise InputError("the plan measures other settings than those of the table.")
-        if plan.points.size and plan.points.max() >= self.n_points:
-            raise InputError(
-                f"points of the plan must lie between 0 and {self.n_points - 1}, "
-                f"got {plan.points.max()}."
-            )
+        as_indices(plan.points, "points of the plan", self.n_points)
         check_outcomes(plan, answer)
         cells = plan.points * self.n_settings + plan.settings
         np.add.at(self.shots.reshape(-1), cells, plan.shots)

@@ -1,20 +1,93 @@
-"""Problem: the labels and the head whose answer the shots must serve."""
+"""Problem: the labels and the head whose answer the shots must serve, and how counts are read."""
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka._util.text import inert, is_encodable
+from aqka.core.extent import Diagonal
 from aqka.core.pairs import PairTable
-from aqka.core.reading import FAIR, Reading, as_reading
 from aqka.errors import InputError
 
 DEFAULT_C = 5.0
 """Box of the SVM dual."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is measured and how the unmeasured is read.
+
+    Attributes
+    ----------
+    name
+        What the reading is called in results.
+    diagonal
+        Whether K_ii costs shots; see :class:`~aqka.core.PairTable`.
+    unseen
+        What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
+    learner
+        The learner that an experiment reads its runs by.
+    """
+
+    name: str
+    diagonal: Diagonal
+    unseen: Literal["zero", "mean"]
+    learner: str
+
+    def __post_init__(self) -> None:
+        for name, known in (("diagonal", ("known", "measured")), ("unseen", ("zero", "mean"))):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+
+    def describe(self) -> str:
+        """Return the settings as ledgers write them; tags depend on this text."""
+        return (
+            f"Reading(name={self.name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
+            f"learner={self.learner!r})"
+        )
+
+    def kernel(self, table: PairTable) -> FloatArray:
+        """Return the N-by-N estimate K-hat (Algorithm 1, line 5, before projection)."""
+        k_hat = table.estimate()
+        if self.unseen == "mean":
+            k_hat = np.where(table.unseen, self._prior(table), k_hat)
+        return table.square(k_hat)
+
+    def deviation(self, table: PairTable) -> FloatArray:
+        """Return the Bernoulli standard deviation sqrt(K (1 - K)) per pair (Eq. 11).
+
+        The paper plugs in K-hat itself, so that a pair seen once has deviation 0. Read with a
+        prior, every pair gets one pseudo-shot at the mean kernel value first.
+        """
+        k = table.estimate()
+        if self.unseen == "mean":
+            k = (table.hits + self._prior(table)) / (table.shots + 1)
+        return np.sqrt(k * (1 - k))
+
+    def _prior(self, table: PairTable) -> FloatArray:
+        """Mean of the seen off-diagonal entries; a measured diagonal is expected at 1."""
+        diagonal = table.on_diagonal()
+        seen = ~table.unseen & ~diagonal
+        mean = float(table.estimate()[seen].mean()) if seen.any() else 0.0
+        return np.where(diagonal, 1.0, mean)
+
+
+PAPER = Reading("paper", diagonal="measured", unseen="zero", learner="ridge")
+FAIR = Reading("fair", diagonal="known", unseen="mean", learner="ridge-kfold")
+
+
+def as_reading(reading: "str | Reading") -> Reading:
+    """Return the reading of that name, or the given one."""
+    if isinstance(reading, Reading):
+        return reading
+    known = {known.name: known for known in (PAPER, FAIR)}
+    if not isinstance(reading, str) or reading not in known:
+        raise InputError(f"reading must be one of {sorted(known)}, got {reading!r}.")
+    return known[reading]
 
 
 def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
@@ -78,19 +151,15 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
         labels = _of_one_type(labels)
     if labels.dtype.kind not in "buifUS":
         raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
-    if labels.dtype.kind == "U":
-        _check_characters(labels)
-    return labels
-
-
-def _check_characters(labels: NDArray[Any]) -> None:
-    """Refuse a label that no file can hold: a run's results name its classes."""
-    for label in np.unique(labels).tolist():
+    # A run's results name its classes.
+    texts = np.unique(labels).tolist() if labels.dtype.kind == "U" else []
+    for label in texts:
         if not is_encodable(label):
             raise InputError(
                 f"y holds the label {inert(label)!r} with half of a character in it (a lone "
                 "surrogate), which no file can keep; replace it."
             )
+    return labels
 
 
 def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:

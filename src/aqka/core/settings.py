@@ -38,7 +38,7 @@ def choose_settings(n_qubits: int, seed: int) -> IntArray:
     >>> choose_settings(4, seed=0).shape, choose_settings(100, seed=0).shape
     ((32, 4), (9, 100))
     """
-    n_qubits = _as_qubits(n_qubits)
+    n_qubits = as_qubits(n_qubits)
     if n_qubits > MAX_MANY_SETTINGS_QUBITS:
         return neighbour_settings(n_qubits, line_edges(n_qubits))
     n_settings = _SETTINGS[n_qubits]
@@ -91,7 +91,7 @@ def neighbour_settings(n_qubits: int, edges: ArrayLike) -> IntArray:
     >>> [len(neighbour_settings(n, all_edges(n))) for n in (9, 60, 100, 156)]
     [15, 27, 27, 33]
     """
-    colours = _colours(_as_qubits(n_qubits), as_edges(edges, n_qubits))
+    colours = _colours(as_qubits(n_qubits), as_edges(edges, n_qubits))
     a, b = np.divmod(np.arange(N_NEIGHBOUR_SETTINGS), 3)
     # Any two of these four columns hold all nine pairs of letters.
     settings = np.stack([a, b, (a + b) % 3, (a + 2 * b) % 3], axis=1)[:, colours % 4]
@@ -137,7 +137,7 @@ def uniform_settings(n_qubits: int, period: int = 1) -> IntArray:
     >>> uniform_settings(3).tolist()
     [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
     """
-    period = min(period, _as_qubits(n_qubits))
+    period = min(period, as_qubits(n_qubits))
     return _letters(np.arange(3**period), period)[:, np.arange(n_qubits) % period]
 
 
@@ -149,7 +149,7 @@ def as_settings(settings: ArrayLike) -> IntArray:
             "settings must be a table of whole numbers, one row per setting and one column per "
             f"qubit, got shape {array.shape} and dtype {array.dtype}."
         )
-    _as_qubits(array.shape[1])
+    as_qubits(array.shape[1])
     if array.min() < 0 or array.max() > 2:
         raise InputError(
             f"settings must hold 0, 1, 2 for X, Y, Z, got {array.min()} to {array.max()}."
@@ -161,7 +161,8 @@ def as_settings(settings: ArrayLike) -> IntArray:
     return array
 
 
-def _as_qubits(n_qubits: int) -> int:
+def as_qubits(n_qubits: int) -> int:
+    """Return a number of qubits; refuse one that is too large."""
     if as_count(n_qubits, "n_qubits") > MAX_QUBITS:
         raise InputError(
             f"n_qubits must be at most {MAX_QUBITS}, got {n_qubits}; reduce the data to fewer "

@@ -12,8 +12,7 @@ from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
 from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
-from aqka.core.problem import Problem
-from aqka.core.reading import FAIR
+from aqka.core.problem import FAIR, Problem
 from aqka.core.tolerance import Tolerance
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
@@ -335,7 +334,7 @@ class NewPairsValued(_NewPairs):
     def plan(self, round: int, spent: int, left: int) -> ShotPlan:
         """Fill toward the shares that leave the least error."""
         shots = self._end(round) - spent
-        k = self.table.smoothed(self.table.prior())
+        k = self.table.prior().posterior_mean(self.table)
         score = np.linalg.norm(self.head.coefficients, axis=1) * np.sqrt(k * (1 - k))
         rng = np.random.default_rng([self.seed, round])
         targets = kkt_targets(score.ravel(), float(self.table.total + shots))
@@ -403,7 +402,7 @@ class NewPairsSettled(_NewPairs):
         chances, drawn = self._draw(round, planned.total)  # a resumed round was not drawn yet
         # A plan drawn on another machine, with other rounding, may not be the one drawn here.
         if measured.equals(drawn):
-            guesses = self.table.smoothed(self.table.prior())
+            guesses = self.table.prior().posterior_mean(self.table)
             self.table.add(measured, answer)
             self.test.update(measured, answer, guesses, chances)
         else:
@@ -418,8 +417,8 @@ class NewPairsSettled(_NewPairs):
     def _chances(self) -> FloatArray:
         """Return for each point the distribution ∝ |α_j| sqrt(K_j (1 - K_j))."""
         prior = self.table.prior()
-        k = self.table.smoothed(prior)
-        variance = self.table.variance(prior)
+        k = prior.posterior_mean(self.table)
+        variance = prior.variances(self.table)
         scores = self.table.estimate(prior.mean) @ self._alpha + self._intercept
         leader, best = scores.argmax(axis=1), scores.max(axis=1)
         squares = np.zeros_like(k)

@@ -91,7 +91,7 @@ class RowReading:
         """Read the counts of a block by the v of each row."""
         v = np.stack([prior.coefficients(alpha, noise) for noise in noise_of(table)])
         values = np.einsum("xj,xjc->xc", table.estimate(0.0), v)
-        own = np.where(table.seen, table.variance(table.prior()), 0.0)
+        own = np.where(table.seen, table.prior().variances(table), 0.0)
         return cls(alpha, v, values, own, prior)
 
     @classmethod
@@ -99,7 +99,7 @@ class RowReading:
         """Read the counts of a block by α itself, and the mean of all entries where none are."""
         prior = table.prior()
         v = np.broadcast_to(alpha, (len(table.shots), *alpha.shape))
-        return cls(alpha, v, table.estimate(prior.mean) @ alpha, table.variance(prior), None)
+        return cls(alpha, v, table.estimate(prior.mean) @ alpha, prior.variances(table), None)
 
     def variance(self, mixture: FloatArray) -> FloatArray:
         """Return the mean square error of each row's mixture of the outputs (rows by outputs).

@@ -60,6 +60,11 @@ class Measuring(BaseEstimator):  # type: ignore[misc]
     Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``.""",
         "allocator": """str or Allocator, optional
     How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.""",
+        "design": """str or Design, default="auto"
+    What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
+    grow with their number and new points cost what training points do; a design with options,
+    such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
+    that promises better labels.""",
         "directory": """path, optional
     Where all that is measured keeps its ledgers, each in a folder of its own. What was measured
     there before, with the same data and settings, is not bought again.""",
@@ -85,11 +90,8 @@ class QuantumKernelEstimator(Measuring):
         "budget": f"""{Measuring._described["budget"]}
     For training, or with ``new_points`` for training and predictions together. The default is 16
     shots a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).""",
-        "design": """str or Design, default="auto"
-    What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
-    grow with their number and new points cost what training points do; a design with options,
-    such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
-    that promises better labels. ``allocation_reason_`` says why.""",
+        "design": f"""{Measuring._described["design"]}
+    ``allocation_reason_`` says why.""",
         "new_points": """int, optional
     Points that will be predicted out of ``budget``; ``quote_`` says how it is split. ``predict``
     then spends their share, and the budget is a ceiling: what would exceed it is not submitted.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_indices, as_kernel, text_digest
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
@@ -174,12 +174,7 @@ class FinishedRun(KernelSource):
                 "X must be one column of point numbers where backend is a finished run, such as "
                 f"numpy.arange({count}).reshape(-1, 1); got shape {points.shape}."
             )
-        if points.size and (points.min() < 0 or points.max() >= count):
-            raise InputError(
-                f"X must name points 0 to {count - 1} of the run, got {points.min()} to "
-                f"{points.max()}."
-            )
-        return points[:, 0].astype(np.int64)
+        return as_indices(points[:, 0], "X, the numbers of points of the run,", count)
 
 
 class BoughtKernel(KernelSource):

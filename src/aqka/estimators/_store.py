@@ -207,8 +207,19 @@ class Store(Living):
                 self._finish(self._broken_off, None)
             yield
             return
-        with FileLock(_make_directory(self._directory) / LOCK_NAME):
-            self._catch_up(self._directory)
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"directory {str(self._directory)!r} cannot be made: {error.strerror}; name "
+                "another."
+            ) from error
+        with FileLock(self._directory / LOCK_NAME):
+            # What broke off, here or in another process, is finished first.
+            for folder in folders(self._directory):
+                request = None if folder.name in self._taken else load(folder, self.design)
+                if request is not None:
+                    self._finish(self._errand(request), folder)
             yield
 
     def _errand(self, request: Request) -> Errand:
@@ -234,13 +245,6 @@ class Store(Living):
             self.test_shots += session.shots_spent
             self.test_things += request.count
 
-    def _catch_up(self, directory: Path) -> None:
-        """Take up requests of other processes and earlier runs; one that broke off is finished."""
-        for folder in folders(directory):
-            request = None if folder.name in self._taken else load(folder, self.design)
-            if request is not None:
-                self._finish(self._errand(request), folder)
-
 
 class Shared(Living):
     """What an estimator and its copies have measured together, newest first."""
@@ -259,13 +263,3 @@ def _training(points: FloatArray, labels: NDArray[Any] | None) -> Request:
     """Return the request for the training kernel of the different ones among points."""
     first = np.sort(np.unique(rounded(points), axis=0, return_index=True)[1])
     return Request(points[first] + 0.0, labels=None if labels is None else labels[first])
-
-
-def _make_directory(directory: Path) -> Path:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"directory {str(directory)!r} cannot be made: {error.strerror}; name another."
-        ) from error
-    return directory

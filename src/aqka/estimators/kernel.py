@@ -156,10 +156,7 @@ class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[
         "budget": f"""{Measured._described["budget"]}
     For the first fit. The default is 16 shots a pair, or 16 · 2ⁿ a point of n qubits (at most 10
     count).""",
-        "design": """str or Design, default="auto"
-    What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
-    ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels where
-    as many new points follow.""",
+        "design": f"""{Measured._described["design"]} As many new points are taken to follow.""",
     }
 
     def transform(self, X: Any) -> FloatArray:

@@ -1,6 +1,5 @@
 """Kernel ridge regression and classification under a shot budget, with probabilities."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,8 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Never
 from aqka.errors import InputError
-from aqka.estimators._base import (
-    QuantumClassifier,
-    QuantumKernelEstimator,
-    as_weights,
-    with_parameters,
-)
+from aqka.estimators import _base
+from aqka.estimators._base import QuantumClassifier, as_weights, with_parameters
 from aqka.estimators._source import OnRound
 from aqka.learners import Learner, make_learner
 from aqka.learners.balanced import Balanced
@@ -28,11 +23,11 @@ from aqka.sessions import Values
 
 
 @with_parameters
-class Ridge(QuantumKernelEstimator):
+class Ridge(_base.QuantumKernelEstimator):
     """What both ridges share: their learner."""
 
     learner: Any = None
-    _described = QuantumKernelEstimator._described | {
+    _described = _base.QuantumKernelEstimator._described | {
         "learner": """str or Learner, optional
     How the head is fitted; see :func:`~aqka.learner_names`. The default is that of the design:
     ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.""",
@@ -174,17 +169,7 @@ class QuantumRidge(RegressorMixin, Ridge):  # type: ignore[misc]
     ) -> Values:
         """Predict by shots, in the target's units, and say how uncertain that is.
 
-        Parameters
-        ----------
-        X
-            Test points.
-        budget
-            Shots in all; by default the share of the budget that ``new_points`` have.
-        level
-            Level of the intervals.
-        total
-            Also give intervals that count the training shots;
-            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        The parameters are those of :meth:`QuantumRidgeClassifier.prediction`.
         """
         found: Values = self._measured(X, budget, Never(), level, total)
         return found.in_units(self.scale_, self.intercept_)
@@ -209,9 +194,7 @@ class QuantumRidge(RegressorMixin, Ridge):  # type: ignore[misc]
         check_is_fitted(self)
         if return_std and return_cov:
             raise InputError("return_std and return_cov exclude each other; ask for one of them.")
-        n_points = len(self.head_.alpha)
-        # The outputs of this head are the entries with each training point.
-        entries = replace(self.head_, alpha=np.eye(n_points), intercept=np.zeros(n_points))
+        entries = self.head_.entries()
         if self._spends(budget):
             values = self.prediction(X, budget)
             if not (return_std or return_cov):
@@ -238,14 +221,11 @@ class QuantumRidge(RegressorMixin, Ridge):  # type: ignore[misc]
 
         With the entries ``among`` the points, their covariance.
         """
-        head, ridge = self.head_, self.head_.regularisation
-        assert head.spectrum is not None, "a ridge keeps its decomposition"
-        solved = head.spectrum.solve(block.T, ridge)
-        itself = float(np.mean(head.estimate.kernel.diagonal()))
-        prior = np.maximum(itself - np.sum(block * solved.T, axis=1), 0.0) + ridge
-        variance = np.multiply.outer(prior, self.amplitude_) + by_shots**2
+        head: Any = self.head_
+        variance = head.target_variance(block, self.amplitude_, by_shots)
         if among is None:
             return np.asarray(np.sqrt(variance) * self.scale_)
+        solved = head.spectrum.solve(block.T, head.regularisation)
         covariance = np.multiply.outer(among - block @ solved, self.amplitude_)
         covariance[np.diag_indices(len(among))] = variance
         return np.asarray(covariance * self.scale_**2)

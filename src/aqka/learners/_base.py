@@ -227,6 +227,25 @@ class FittedHead:
         """
         return self.labels(self.decision_function(test_kernel))
 
+    def entries(self) -> "FittedHead":
+        """Return the head whose outputs are a point's entries with each training point."""
+        n_points = len(self.alpha)
+        return replace(self, alpha=np.eye(n_points), intercept=np.zeros(n_points))
+
+    def target_variance(
+        self, block: FloatArray, amplitude: Any, deviation: FloatArray
+    ) -> FloatArray:
+        """Return the variance of targets, from a test-by-train block and f's deviation by shots.
+
+        A ridge is the mean of a Gaussian process with the kernel a·K and noise a·λ, with a the
+        amplitude; its variance comes on top of that of the shots.
+        """
+        assert self.spectrum is not None, "a ridge keeps its decomposition"
+        known = np.sum(block * self.spectrum.solve(block.T, self.regularisation).T, axis=1)
+        itself = float(np.mean(self.estimate.kernel.diagonal()))
+        prior = np.maximum(itself - known, 0.0) + self.regularisation
+        return np.asarray(np.multiply.outer(prior, amplitude) + deviation**2)
+
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
         return labels_of(decision, self.classes)

@@ -16,7 +16,7 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert, percent
 from aqka.core.pairs import PairTable
-from aqka.core.reading import FAIR, PAPER
+from aqka.core.problem import FAIR, PAPER
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion

@@ -1,8 +1,7 @@
 """What a ledger recorded, for analyses that need no new shot."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -80,9 +79,8 @@ class Recorded(NamedTuple):
     landmarks
         The rows that were measured, where the others are reconstructed.
     calibration
-        Counts of the reference states, from which
-        ``aqka.estimates.readout.confusion_matrices`` reads the readout errors; None without a
-        calibration.
+        Counts of the reference states, which tell the readout errors
+        (``aqka.estimates.readout.confusion_matrices``); None without a calibration.
     """
 
     table: PairTable | PointTable
@@ -106,16 +104,15 @@ def measurements(path: str | Path) -> Counts:
     array([10, 10, 10, 10, 10])
     """
     history = sound_history(path)
-    kinds: dict[str, type[Measurements] | type[Outcomes]]
-    kinds = {"pairs": Measurements, "points": Outcomes}
-    kind = kinds[history.extent.design]
+    kind: Any = {"pairs": Measurements, "points": Outcomes}[history.extent.design]
     parts = [
         (np.full(len(columns[0]), round.number), *columns)
         for round in history.rounds
         for columns in [round.measured.counted(round.answer)]
     ]
-    width, none = len(kind._fields), np.zeros(0, dtype=np.int64)
-    return kind(*(np.concatenate([p[k] for p in parts]) if parts else none for k in range(width)))
+    none = [np.zeros(0, dtype=np.int64)] * len(kind._fields)
+    found: Counts = kind(*(map(np.concatenate, zip(*parts, strict=True)) if parts else none))
+    return found
 
 
 def _columns(found: Counts) -> dict[str, IntArray]:
@@ -133,16 +130,11 @@ def table_of(path: str | Path) -> Recorded:
     Examples
     --------
     >>> import tempfile
-    >>> from aqka import MatrixBackend, Problem, acquire
-    >>> from aqka.designs import PairEstimate
-    >>> from aqka.learners import make_learner
+    >>> from aqka import MatrixBackend, acquire
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
-    >>> run = table_of(directory)
-    >>> run.table.total
+    >>> table_of(directory).table.total
     50
-    >>> problem = Problem([1, -1])
-    >>> head = make_learner("ridge").fit(PairEstimate(run.table, problem, run.landmarks), problem)
     """
     history = sound_history(path)
     return Recorded(table_in(history, path), history.landmarks, calibration_in(history))
@@ -206,18 +198,18 @@ def export(path: str | Path, target: str | Path) -> int:
         and only once the new one is complete.
     """
     file = Path(target)
-    writer = WRITERS.get(file.suffix.lower())
-    if writer is None:
+    ending = file.suffix.lower()
+    if ending not in (".csv", ".npz", ".parquet"):
         raise InputError(
-            f"target must end in {', '.join(WRITERS)}; got {inert(file.name)!r}. The ending "
+            f"target must end in .csv, .npz, .parquet; got {inert(file.name)!r}. The ending "
             "chooses the format."
         )
-    if writer is _write_parquet:
+    if ending == ".parquet":
         require("pyarrow", "parquet")  # before anything is read
     found = measurements(path)
     try:
         with open_atomically(file) as stream:
-            writer(found, stream)
+            _write(_columns(found), ending, stream)
     except (OSError, ValueError) as error:
         raise InputError(
             f"target {inert(target, 300)} cannot be written: {error}; name another."
@@ -225,24 +217,12 @@ def export(path: str | Path, target: str | Path) -> int:
     return len(found.round)
 
 
-def _write_csv(found: Counts, stream: IO[bytes]) -> None:
-    # Numbers and a fixed header: there is nothing a spreadsheet could take for a formula.
-    columns = _columns(found)
-    table, header = np.column_stack(list(columns.values())), ",".join(columns)
-    np.savetxt(stream, table, fmt="%d", delimiter=",", header=header, comments="")
-
-
-def _write_npz(found: Counts, stream: IO[bytes]) -> None:
-    np.savez_compressed(stream, **_columns(found))  # type: ignore[arg-type]
-
-
-def _write_parquet(found: Counts, stream: IO[bytes]) -> None:
-    table = require("pyarrow", "parquet").table(_columns(found))
-    require("pyarrow.parquet", "parquet").write_table(table, stream)
-
-
-WRITERS: dict[str, Callable[[Counts, IO[bytes]], None]] = {
-    ".csv": _write_csv,
-    ".npz": _write_npz,
-    ".parquet": _write_parquet,
-}
+def _write(columns: dict[str, IntArray], ending: str, stream: IO[bytes]) -> None:
+    if ending == ".npz":
+        np.savez_compressed(stream, **columns)  # type: ignore[arg-type]
+    elif ending == ".parquet":
+        table = require("pyarrow", "parquet").table(columns)
+        require("pyarrow.parquet", "parquet").write_table(table, stream)
+    else:  # numbers and a fixed header: there is nothing a spreadsheet could take for a formula
+        table, header = np.column_stack(list(columns.values())), ",".join(columns)
+        np.savetxt(stream, table, fmt="%d", delimiter=",", header=header, comments="")

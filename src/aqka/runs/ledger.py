@@ -23,16 +23,7 @@ from aqka._util.arrays import MAX_UNPACKED_BYTES, IntArray
 from aqka._util.files import sync
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import (
-    GENESIS,
-    Head,
-    KnownHead,
-    confirm_head,
-    lost_end,
-    make_head,
-    read_head,
-    write_head,
-)
+from aqka.runs import head as heads
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 1
@@ -125,14 +116,14 @@ class Ledger:
         with self._clear_errors("write to"):
             number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
-            head = Head(number, digest, last)
-            write_head(self.path, head)
+            head = heads.Head(number, digest, last)
+            heads.write_head(self.path, head)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
             )
         with suppress(OSError):  # the entry is no less written
-            confirm_head(self.path, head)
+            heads.confirm_head(self.path, head)
         self._last, self._count = digest, number
         return Entry(number, at, kind, round, dict(body or {}), arrays)
 
@@ -142,7 +133,7 @@ class Ledger:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in order, each checked against its digest, holding one at a time."""
-        last, position, known = GENESIS, 0, KnownHead(self.path)
+        last, position, known = heads.GENESIS, 0, heads.KnownHead(self.path)
         with self._clear_errors("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
@@ -183,7 +174,7 @@ class Ledger:
             found = self._connection.execute(
                 "SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1"
             ).fetchone()
-        count, last = found or (0, GENESIS)
+        count, last = found or (0, heads.GENESIS)
         if end != (f"{count}:{last.hex()}" if found else ""):
             return False
         self._count, self._last = count, last
@@ -213,8 +204,8 @@ class Ledger:
             if write:
                 if not is_there(self.path):
                     _make_database(self.path)
-                if read_head(self.path) is None:
-                    make_head(self.path)
+                if heads.read_head(self.path) is None:
+                    heads.make_head(self.path)
             elif not is_there(self.path):
                 raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
             mode = "rw" if write else "ro"
@@ -282,9 +273,9 @@ def is_there(path: Path) -> bool:
 
     if has_content():
         return True
-    head = read_head(path)
+    head = heads.read_head(path)
     if head is not None and head.certain and not has_content():  # nobody made it meanwhile
-        raise LedgerError(lost_end(path, 0, head))
+        raise LedgerError(heads.lost_end(path, 0, head))
     return has_content()
 
 

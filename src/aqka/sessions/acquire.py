@@ -8,8 +8,7 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend, as_backend
-from aqka.core.problem import DEFAULT_C, Problem
-from aqka.core.reading import FAIR, Reading
+from aqka.core.problem import DEFAULT_C, FAIR, Problem, Reading
 from aqka.designs import Design
 from aqka.designs.resolve import resolve
 from aqka.runs.driver import drive

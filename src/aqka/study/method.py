@@ -152,20 +152,14 @@ def answers_of(session: Predicting, points: Points) -> Values:
 def target_interval(found: Values, points: Points) -> FloatArray | None:
     """Return where targets of new points lie, low and high, at the level of the shots' intervals.
 
-    A ridge is the mean of a Gaussian process with the kernel a·K and noise a·λ; its variance comes
-    on top of that of the shots. None where the kernel was mitigated, and rows of it were not.
+    None where the kernel was mitigated, and rows of it were not.
     """
     head, scale = found.head, TargetScale.of(points.train_labels)
     if head.spectrum is None or not head.estimate.rows_are_alike:
         return None
-    n_points, ridge = len(head.alpha), head.regularisation
-    # The outputs of this head are the entries with each training point.
-    entries = replace(head, alpha=np.eye(n_points), intercept=np.zeros(n_points))
-    block = entries.decide(found.table).f
-    known = np.sum(block * head.spectrum.solve(block.T, ridge).T, axis=1)
-    itself = float(np.mean(head.estimate.kernel.diagonal()))
+    block = head.entries().decide(found.table).f
     amplitude = float(np.mean(scale.scaled(points.train_labels) * head.alpha))
-    variance = amplitude * (np.maximum(itself - known, 0.0) + ridge) + found.decided.deviation**2
+    variance = head.target_variance(block, amplitude, found.decided.deviation)
     reach = normal_quantile(found.level) * np.sqrt(variance) * scale.spread
     return np.stack([found.f - reach, found.f + reach])
 

@@ -9,9 +9,8 @@ from scipy.stats import chi2, norm
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import Backend
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts, bits_of
-from aqka.core.point_plans import PointPlan
+from aqka.core.point_plans import OutcomePlan, PointPlan
 from aqka.core.points import MAX_DENSE_QUBITS
 from aqka.core.settings import as_settings
 from aqka.errors import InputError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from aqka._util import colours
-from aqka.core.problem import Problem
-from aqka.core.reading import PAPER
+from aqka.core.problem import PAPER, Problem
 from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.sessions import Training
