@@ -7,7 +7,6 @@ import shutil
 
 import numpy as np
 import pytest
-from aqka.study.study_run import load_study_run
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
@@ -21,7 +20,7 @@ from aqka.study.directory import prepare
 from aqka.study.progress import progress
 from aqka.study.quoting import study_quote
 from aqka.study.schema import load_study
-from aqka.study.store import RunStore
+from aqka.study.store import RunStore, load_study_run
 from tests.fake_runtime import FakeJob, FakeRuntime
 from tests.study.circuits import qpy_bytes, with_map
 from tests.study.helpers import QUICK, small, write_study
