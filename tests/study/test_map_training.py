@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -218,8 +219,9 @@ def test_a_killed_run_buys_nothing_twice(whole, tmp_path):
 
 def test_the_ceiling_holds_for_the_map_too(whole, tmp_path):
     prepared = prepare(on_shots(tmp_path))
+    limited = replace(prepared, study=prepared.study.changed("budget", ceiling="1000 shots"))
     with pytest.raises(CeilingError, match="the ceiling is reached"):
-        carry_out(prepared, tmp_path / "run", ceiling="1000 shots")
+        carry_out(limited, tmp_path / "run")
     assert RunStore(tmp_path / "run").map_training.spent == 960  # four steps of 240
     with pytest.raises(CeilingError):  # which counts them all, when the run goes on
         resume(RunStore(tmp_path / "run"), ceiling="4000 shots")
