@@ -146,6 +146,15 @@ class _Spending:
         if store.map_training is not None and store.map_training.budget is not None:
             self.map_run = MapRun(self.prepared, store.map_training.budget)
 
+    def spend_in(self, directory: Path, watcher: Watcher, part: str = ".") -> Spend:
+        """Return how a ledger of the run is spent."""
+        return Spend(
+            directory / part,
+            self.ceiling,
+            on_round=lambda _: watcher.on_round(),
+            cancel=lambda: cancelled_jobs(directory),
+        )
+
     def train_map(self, store: RunStore, watcher: Watcher, held: ExitStack) -> None:
         """Train the map on shots, where it is, and go on with it; a resumed run trains the rest.
 
@@ -153,14 +162,8 @@ class _Spending:
         """
         if self.map_run is None or self.map_backend is None:
             return
-        directory = store.directory
-        spend = Spend(
-            directory / MAP_TRAINING_NAME,
-            self.ceiling,
-            on_round=lambda _: watcher.on_round(),
-            cancel=lambda: cancelled_jobs(directory),
-        )
-        known = store.map_training
+        directory, known = store.directory, store.map_training
+        spend = self.spend_in(directory, watcher, MAP_TRAINING_NAME)
         run_id = str(store.results.get("run_id") if known is None else known.parent)
         trained, history = self.map_run.spend(self.map_backend, spend, run_id)
         self.map_history = history
@@ -199,12 +202,7 @@ class _Spending:
         watcher.on_start(self.prepared, self.quoted, self.test_shots)
         run_id = store.results.get("run_id")
         begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
-        spend = Spend(
-            directory,
-            self.ceiling,
-            on_round=lambda _: watcher.on_round(),
-            cancel=lambda: cancelled_jobs(directory),
-        )
+        spend = self.spend_in(directory, watcher)
         known = store.training or fold(())
         with Run(self.session, self.backends.train, spend, begin_with, known) as train:
             train.spend()
@@ -252,9 +250,7 @@ def _predict(
         return None
     session = prediction_session(spending.prepared, head, points.test, spending.test_shots)
     directory, known = store.directory, store.predictions or fold(())
-    spend = Spend(
-        directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
-    )
+    spend = spending.spend_in(directory, SILENT, PREDICTIONS_NAME)
     begin_with = part_of(history.run_id, PREDICTIONS_NAME)
     with Run(session, backend, spend, begin_with, known) as run:
         run.spend()

@@ -27,7 +27,7 @@ MAP_TRAINING = "map training"  # as quotes call it
 
 
 class MapRun:
-    """The training of a study's map, whose design is settled: a run of its own, in shots."""
+    """The training of a study's map, whose design is settled, with so many shots."""
 
     def __init__(self, prepared: Prepared, budget: int) -> None:
         assert prepared.trainable is not None
