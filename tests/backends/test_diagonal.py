@@ -39,7 +39,8 @@ def test_mitigation_inverts_the_model():
     survival = np.linspace(0.6, 0.95, 8)
     noisy = depolarised(kernel, survival)
     np.testing.assert_allclose(mitigate_depolarising(noisy, survival, QUBITS), kernel, atol=1e-12)
-    block = mitigate_depolarising(noisy[:3], survival[:3], QUBITS, columns=survival)
+    each = np.sqrt(np.outer(survival[:3], survival))
+    block = mitigate_depolarising(noisy[:3], each, QUBITS)
     np.testing.assert_allclose(block, kernel[:3], atol=1e-12)
 
 
@@ -76,7 +77,7 @@ def test_clipping():
         (lambda: estimate_depolarising([1], [4], 0), "n_qubits"),
         (lambda: mitigate_depolarising([1.0], 0.5, 2), "kernel must be a matrix"),
         (lambda: mitigate_depolarising([[1.0]], 0.0, 2), "above 0"),
-        (lambda: mitigate_depolarising([[1.0]], [0.5, 0.5], 2), "one entry per row"),
+        (lambda: mitigate_depolarising([[1.0]], [0.5, 0.5], 2), "one for each entry"),
     ],
 )
 def test_bad_arguments(call, message):
@@ -178,5 +179,5 @@ def test_a_tile_that_left_is_not_named_again():
     assert set(watch.drifting(0.01)) == {"q1"}
     watch.rounds.append(TileHits(("q0", "q2"), np.full((2, 2), 360), np.full((2, 2), 400)))
     assert watch.drifting(0.01) == []
-    assert watch.names == ["q0", "q1", "q2"]
+    assert list(watch.survival(3)) == ["q0", "q1", "q2"]
     assert len(watch.of_tile("q1")[0]) == 2

@@ -10,8 +10,8 @@ from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
 from aqka.report.answers import answer_questions, can_learn, decide
-from aqka.report.rivals import class_rivals
 from aqka.report.run_report import run_report
+from aqka.report.tested import class_rivals
 from aqka.study import rivals as module
 from aqka.study.rivals import Beside, ExactKernel, plain_predictions, stored_beside
 from aqka.study.schema import parse_study

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aqka.maths.metrics import PairedShares
-from aqka.report.rivals import Rival
+from aqka.report.tested import Rival
 from aqka.study.rivals import ExactKernel
 
 

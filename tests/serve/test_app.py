@@ -11,8 +11,7 @@ import pytest
 from aqka.cli.report import serve
 from aqka.errors import InputError
 from aqka.serve import server as server_module
-from aqka.serve.app import ENVIRONMENT, TEMPLATES
-from aqka.serve.server import HOST, RunServer
+from aqka.serve.server import ENVIRONMENT, HOST, TEMPLATES, RunServer
 from tests.serve.conftest import serving
 from tests.study.helpers import PATIENCE
 

@@ -39,11 +39,7 @@ class PointTapes:
         self.wires = list(dict.fromkeys(wire for tape in tapes for wire in tape.wires))
         self.operations: list[list[Any]] = [tape.operations for tape in tapes]
         self._parameters = _stacked_parameters(self.operations)
-
-    @property
-    def stacks(self) -> bool:
-        """Whether many points can share a tape."""
-        return self._parameters is not None
+        self.stacks = self._parameters is not None  # whether many points can share a tape
 
     def operations_of(self, points: IntArray) -> list[Any]:
         """Return the operations of these points, broadcast over them where they are several."""

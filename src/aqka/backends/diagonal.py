@@ -80,12 +80,7 @@ def estimate_depolarising(hits: ArrayLike, shots: ArrayLike, n_qubits: int) -> D
 
 
 def mitigate_depolarising(
-    kernel: ArrayLike,
-    survival: ArrayLike,
-    n_qubits: int,
-    *,
-    columns: ArrayLike | None = None,
-    clip: bool = True,
+    kernel: ArrayLike, survival: ArrayLike, n_qubits: int, *, clip: bool = True
 ) -> FloatArray:
     """Take depolarising noise out of a kernel estimate: K = (K_noisy - (1 - p) / 2^n) / p.
 
@@ -98,11 +93,9 @@ def mitigate_depolarising(
         Noisy estimate, a matrix.
     survival
         One p for all; or one for each point: the pair (i, j) then has sqrt(p_i p_j); or a matrix
-        with one for each pair.
+        with one for each pair, as a test-by-train block needs.
     n_qubits
         Qubits of the circuit.
-    columns
-        Survival of the columns' points, for a test-by-train block; None takes ``survival``.
     clip
         Whether to clip to [0, 1]. Unclipped values are unbiased.
 
@@ -116,36 +109,21 @@ def mitigate_depolarising(
     noisy = np.asarray(kernel, dtype=np.float64)
     if noisy.ndim != 2:
         raise InputError(f"kernel must be a matrix, got shape {noisy.shape}.")
-    p = _pair_survival(survival, columns, noisy.shape)
+    p = np.asarray(survival, dtype=np.float64)
+    if not np.all(np.isfinite(p)) or np.any(p <= 0):
+        raise InputError(
+            f"survival must be finite and above 0, got {survival!r}; where nothing survives there "
+            "is no kernel to recover: use fewer gates or more sentinel shots."
+        )
+    p = p if p.ndim == 2 else np.sqrt(np.multiply.outer(p, p))
+    if p.shape not in ((), noisy.shape):
+        raise InputError(
+            f"survival must be one number, one per point of a square kernel, or one for each entry "
+            f"of the {noisy.shape} kernel, got shape {np.shape(survival)}."
+        )
     floor = 0.5 ** as_count(n_qubits, "n_qubits")
     kernel_estimate = (noisy - (1 - p) * floor) / p
     return np.asarray(np.clip(kernel_estimate, 0.0, 1.0) if clip else kernel_estimate)
-
-
-def _pair_survival(
-    survival: ArrayLike, columns: ArrayLike | None, shape: tuple[int, ...]
-) -> FloatArray:
-    """Return the survival probability of each entry of a kernel."""
-    rows = _as_survival(survival, "survival")
-    if rows.shape == shape and columns is None:
-        return rows
-    cols = rows if columns is None else _as_survival(columns, "columns")
-    if rows.shape not in ((), shape[:1]) or cols.shape not in ((), shape[1:]):
-        raise InputError(
-            f"survival must have one entry per row of the {shape} kernel and columns one per "
-            f"column, got shapes {rows.shape} and {cols.shape}."
-        )
-    return np.asarray(np.sqrt(np.broadcast_to(rows[..., None] * cols, shape)))
-
-
-def _as_survival(values: ArrayLike, name: str) -> FloatArray:
-    p = np.asarray(values, dtype=np.float64)
-    if not np.all(np.isfinite(p)) or np.any(p <= 0):
-        raise InputError(
-            f"{name} must be finite and above 0, got {values!r}; where nothing survives there is "
-            "no kernel to recover: use fewer gates or more sentinel shots."
-        )
-    return p
 
 
 EXPECTED_COUNT = 5.0  # below this the chi-square law is too rough, and the test is simulated
@@ -264,11 +242,6 @@ class TileWatch:
 
     rounds: list[TileHits] = field(default_factory=list)
 
-    @property
-    def names(self) -> list[str]:
-        """Every tile that was seen, in the order of their names."""
-        return sorted({name for seen in self.rounds for name in seen.names})
-
     def of_tile(self, name: str) -> tuple[IntArray, IntArray]:
         """Return hits and shots of one tile, rounds by points; rounds without it are left out."""
         seen = [(one, one.names.index(name)) for one in self.rounds if name in one.names]
@@ -276,8 +249,9 @@ class TileWatch:
         return hits, np.array([one.shots[k] for one, k in seen])
 
     def survival(self, n_qubits: int) -> dict[str, Depolarising]:
-        """Return the survival probability of each tile; one minus it is its depolarising rate."""
-        counts = {name: self.of_tile(name) for name in self.names}
+        """Return the survival probability of each tile that was seen, in the order of names."""
+        names = sorted({name for seen in self.rounds for name in seen.names})
+        counts = {name: self.of_tile(name) for name in names}
         return {
             name: estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
             for name, (hits, shots) in counts.items()

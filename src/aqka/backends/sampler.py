@@ -146,8 +146,6 @@ class SamplerService(JobsHere):
 def runs_here(sampler: Any) -> bool:
     """Return whether a sampler is known to simulate in this process, at no cost.
 
-    Examples
-    --------
     >>> from qiskit.primitives import StatevectorSampler
     >>> runs_here(StatevectorSampler())
     True

@@ -25,20 +25,10 @@ DIGITS = 6
 
 
 class TrainableMap:
-    """A feature map U(x; θ).
+    """A feature map U(x; θ): a circuit, its parameters in the order of the data and of θ, and θ₀.
 
-    Parameters
-    ----------
-    circuit
-        The circuit.
-    data, trainable
-        Its parameters, in the order of the data's columns and of θ.
-    theta0
-        θ that training starts from; None where it was not given.
-    scales
-        Whether θ are scales of the features, because the map has no parameters of its own.
-    function
-        The PennyLane function of x and θ that the circuit was traced from.
+    ``scales`` says that θ are scales of the features, because the map has no parameters of its own;
+    ``function`` is the PennyLane function of x and θ that the circuit was traced from.
     """
 
     def __init__(
@@ -214,16 +204,9 @@ def chosen_parameters(parameters: list[Any], n_features: int, trainable: Any) ->
 class MapBackend(Backend):
     """Runs plans that name θ: each round's points are the data at the two θ of its plan.
 
-    The circuit takes data and θ alike as values, so that it is transpiled once.
-
-    Parameters
-    ----------
-    made, X
-        The trainable map, and the data, one row per point.
-    make
-        Makes the backend of rows (x, θ), in the order of the circuit's parameters.
-    theta
-        Any θ, to transpile the circuit before the first plan.
+    The circuit takes data and θ alike as values, so that it is transpiled once, at any ``theta``,
+    before the first plan. ``make`` makes the backend of rows (x, θ), in the order of the circuit's
+    parameters.
     """
 
     def __init__(

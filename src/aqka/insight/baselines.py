@@ -1,6 +1,7 @@
 """Plain models that cost no shot, each tuned inside its training points."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,18 @@ def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
     """
     from sklearn import config_context
 
-    def predictor(name: str) -> Predict:
-        def predict(fold: Fold) -> NDArray[Any]:
-            # Checking the same arguments again would take longer than these small fits.
-            with config_context(assume_finite=True, skip_parameter_validation=True):
-                train, targets = X[fold.kept], y[fold.kept]
-                model, grid = _models(targets, X.shape[1], has_classes(y))[name]
-                model.set_params(**_best_settings(model, grid, train, targets, has_classes(y)))
-                inside, outside = _standardised(train, X[fold.held])
-                return np.asarray(model.fit(inside, targets).predict(outside))
+    classes = has_classes(y)
 
-        return predict
+    def predict(name: str, fold: Fold) -> NDArray[Any]:
+        # Checking the same arguments again would take longer than these small fits.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            train, targets = X[fold.kept], y[fold.kept]
+            model, grid = _models(targets, X.shape[1], classes)[name]
+            model.set_params(**_best_settings(model, grid, train, targets, classes))
+            inside, outside = _standardised(train, X[fold.held])
+            return np.asarray(model.fit(inside, targets).predict(outside))
 
-    return {name: predictor(name) for name in _models(y, X.shape[1], has_classes(y))}
+    return {name: partial(predict, name) for name in _models(y, X.shape[1], classes)}
 
 
 def process_labels(train: FloatArray, y: NDArray[Any], new: FloatArray) -> NDArray[Any]:

@@ -18,13 +18,9 @@ from aqka.backends import LightConeBackend
 from aqka.backends.feature_maps import DEFAULT_REPS, built_in_map, check_map_name
 from aqka.backends.statevector import StatevectorBackend, phase_states
 from aqka.errors import InputError
+from aqka.estimates import reduced_states
 from aqka.estimates.projected import squared_distances
-from aqka.estimates.reduced_states import (
-    Operators,
-    ReducedStates,
-    exact_reduced_states,
-    given_states,
-)
+from aqka.estimates.reduced_states import ReducedStates
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -68,13 +64,13 @@ def map_features(
 ) -> ReducedStates:
     """Return the exact one-qubit states of each row of angles, of many qubits by light cones."""
     if not is_wide(angles, feature_map):
-        return exact_reduced_states(map_states(angles, feature_map, repetitions))
+        return reduced_states.exact_reduced_states(map_states(angles, feature_map, repetitions))
     circuit: Any = feature_map
     if isinstance(feature_map, str):
         circuit = built_in_map(feature_map, angles.shape[1], repetitions)
     backend = LightConeBackend(angles, circuit)
-    operators = Operators.of(backend.n_qubits)
-    return given_states(backend.expectations(operators.edges), operators)
+    operators = reduced_states.Operators.of(backend.n_qubits)
+    return reduced_states.given_states(backend.expectations(operators.edges), operators)
 
 
 def drawn_features(states: ReducedStates, shots: float, rng: np.random.Generator) -> ReducedStates:
@@ -150,18 +146,11 @@ class Concentration:
 
 def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Concentration:
     """Return how concentrated a kernel is, and what so many shots a pair can resolve of it."""
-    entries = kernel[np.triu_indices(len(kernel), 1)]
-    error = None
+    entries, error = kernel[np.triu_indices(len(kernel), 1)], None
     if shots_per_pair is not None:
         error = float(np.sqrt(np.mean(entries * (1 - entries)) / shots_per_pair))
-    return Concentration(
-        float(entries.mean()),
-        float(entries.std()),
-        effective_rank(kernel),
-        len(kernel),
-        shots_per_pair,
-        error,
-    )
+    mean, spread, rank = float(entries.mean()), float(entries.std()), effective_rank(kernel)
+    return Concentration(mean, spread, rank, len(kernel), shots_per_pair, error)
 
 
 def effective_rank(kernel: FloatArray) -> float:

@@ -40,10 +40,8 @@ class HeadErrors:
         kernel = kernel_without_noise(table, problem, landmarks)
         chances = np.clip(table.condense(kernel), 0.0, 1.0)
         without_noise = learner.fit(KernelEstimate(table.square(chances)), problem)
-        heads = [
-            learner.fit(PairEstimate(again, problem, landmarks), problem)
-            for again in (redraw_counts(table, chances, rng) for _ in range(repetitions))
-        ]
+        again = (redraw_counts(table, chances, rng) for _ in range(repetitions))
+        heads = [learner.fit(PairEstimate(one, problem, landmarks), problem) for one in again]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
         other = np.zeros((0, *truth.shape))

@@ -23,12 +23,7 @@ from aqka.sessions.map_training import MapTraining, PointTraining
 class MapKernel:
     """The kernel of a trainable map that a design reads: the fidelity, or a projected one.
 
-    Parameters
-    ----------
-    made
-        The map.
-    design
-        As :func:`train_map` takes it. Where it reads the fidelity, pairs are measured.
+    Where it is the fidelity, pairs are measured.
     """
 
     def __init__(self, made: TrainableMap, design: "str | Design" = "pairs") -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,22 +18,8 @@ from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
 from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates
-from aqka.insight.exact_kernels import (
-    FeatureMap,
-    drawn_features,
-    is_wide,
-    map_features,
-    map_states,
-    projected_kernels,
-)
-from aqka.insight.fold_scores import (
-    FoldScores,
-    KernelHead,
-    difference,
-    folds_a_repetition,
-    has_classes,
-    score,
-)
+from aqka.insight import exact_kernels, fold_scores
+from aqka.insight.fold_scores import FoldScores, KernelHead
 from aqka.learners import DEFAULT_LEARNER
 from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict
@@ -90,16 +76,16 @@ def forecast(
     rows = []
     for seed, fold in enumerate(folds):
         answers = _buy_and_predict(kernel_of(fold), y, fold, spending, seed)
-        rows.append(score(y[fold.held], answers, has_classes(y)))
+        rows.append(fold_scores.score(y[fold.held], answers, fold_scores.has_classes(y)))
         if on_fold is not None:
             on_fold()
-    return FoldScores(name, np.array(rows), folds_a_repetition(folds, len(y)))
+    return FoldScores(name, np.array(rows), fold_scores.folds_a_repetition(folds, len(y)))
 
 
 def _buy_and_predict(
     kernel: FloatArray, y: NDArray[Any], fold: Fold, spending: Spending, seed: int
 ) -> NDArray[Any]:
-    classes, targets = has_classes(y), y[fold.kept]
+    classes, targets = fold_scores.has_classes(y), y[fold.kept]
     scale = None if classes else TargetScale.of(targets)
     session = acquire(
         MatrixBackend(kernel[np.ix_(fold.kept, fold.kept)], seed=seed),
@@ -158,24 +144,24 @@ class Candidate:
 
     settings: Mapping[str, Any]  # by the names a user knows, such as {"range": [0.0, 3.1416]}
     angles: FloatArray = field(repr=False)
-    feature_map: FeatureMap
+    feature_map: exact_kernels.FeatureMap
     repetitions: int = DEFAULT_REPS
 
     @property
     def is_wide(self) -> bool:
         """Whether only reduced states can be computed, and the kernel is the projected one."""
-        return is_wide(self.angles, self.feature_map)
+        return exact_kernels.is_wide(self.angles, self.feature_map)
 
     @cached_property
     def features(self) -> ReducedStates:
         """The one-qubit states of its points."""
-        return map_features(self.angles, self.feature_map, self.repetitions)
+        return exact_kernels.map_features(self.angles, self.feature_map, self.repetitions)
 
     def kernel(self) -> FloatArray:
         """Return the exact fidelity kernel of its points, or of many qubits the projected one."""
         if self.is_wide:
-            return projected_kernels(self.features)[1]
-        return fidelities(map_states(self.angles, self.feature_map, self.repetitions))
+            return exact_kernels.projected_kernels(self.features)[1]
+        return fidelities(exact_kernels.map_states(self.angles, self.feature_map, self.repetitions))
 
     def measured(
         self, spending: Spending, rng: np.random.Generator
@@ -187,7 +173,7 @@ class Candidate:
         if not self.is_wide:
             return measure_evenly(self.kernel(), spending, rng)
         each = spending.budget / spending.n_train, spending.test_shots
-        trained, new = (drawn_features(self.features, shots, rng) for shots in each)
+        trained, new = (exact_kernels.drawn_features(self.features, shots, rng) for shots in each)
         gamma = median_gamma(self.features)
         return (
             gaussian_projected_kernel(trained, gamma, keep_noise=True),
@@ -229,7 +215,7 @@ class Scan:
     @property
     def flattery(self) -> float:
         """By how much the winner's own score exceeds the nested one."""
-        return difference(self.scores[self.best], self.nested).mean
+        return fold_scores.difference(self.scores[self.best], self.nested).mean
 
 
 def scan(
@@ -245,19 +231,18 @@ def scan(
     With a budget, kernels are read as the same shots on every pair would show them, so that a
     kernel that needs more shots does not win.
     """
-    n_folds = folds_a_repetition(folds, len(y))
-    classes, everything = has_classes(y), np.arange(len(y))
-    not_held = [np.setdiff1d(everything, fold.held) for fold in folds[:n_folds]]
+    n_folds = fold_scores.folds_a_repetition(folds, len(y))
+    not_held = [np.setdiff1d(np.arange(len(y)), fold.held) for fold in folds[:n_folds]]
     scores, inside = [], np.empty((len(candidates), n_folds))
     for number, candidate in enumerate(candidates):
         if spending is None:
             kernel = rows = candidate.kernel()
         else:
             kernel, rows = candidate.measured(spending, np.random.default_rng(number))
-        values = [score(y[f.held], head.predict(kernel, f, rows), classes) for f in folds]
         inside[number] = [head.judge(kernel, points) for points in not_held]
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
-        scores.append(FoldScores(name, np.array(values), n_folds))
+        predict_fold = partial(head.predict, kernel, rows=rows)
+        scores.append(fold_scores.score_folds(name, predict_fold, y, folds))
         if on_candidate is not None:
             on_candidate()
     chosen = inside.argmax(axis=0)

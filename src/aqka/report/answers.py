@@ -5,9 +5,8 @@ from typing import Literal, NamedTuple
 from aqka._util.text import counted, number_text, percent
 from aqka.insight.hindsight import FewerShots
 from aqka.planning.budget import duration
-from aqka.report.rivals import Rival
 from aqka.report.run_report import RunReport
-from aqka.report.tested import Tested
+from aqka.report.tested import Rival, Tested
 from aqka.report.words import capital, p_text
 
 SURE = 2.0  # standard errors beyond which a difference is believed
@@ -29,7 +28,6 @@ def answer_questions(report: RunReport) -> dict[str, str]:
 
 
 def _spending(report: RunReport) -> str:
-    """Return shots, QPU time and money, for training and predictions together."""
     measured, total, calibration = report.measured, report.table.total, report.calibration_shots
     n_points, n_units = report.table.n_points, measured.shots.size
     pairs = "" if n_units == n_points else f"{n_units:,} {measured.unit}s of "
@@ -75,7 +73,6 @@ def _kernel_error(report: RunReport) -> str:
 
 
 def _accuracy(report: RunReport) -> str:
-    """Return the score beside guessing, the exact kernel and the best plain model."""
     tested = report.tested
     if tested is None:
         known = [r.accuracy for r in report.rounds if r.accuracy is not None]
@@ -96,7 +93,6 @@ def _accuracy(report: RunReport) -> str:
 
 
 def _steering(report: RunReport) -> str:
-    """Return what the allocation brought, against evenly spread shots."""
     found = report.steering
     if found is None:
         return ""
@@ -166,7 +162,6 @@ def _take_the_plain_model(report: RunReport) -> list[str]:
 
 
 def _more_shots(report: RunReport) -> list[str]:
-    """Return whether more shots or another allocator would help."""
     tested, exact, sentences = report.tested, report.rival("exact"), []
     half = next((part for part in report.fewer if part.fraction == 0.5), None)
     if half is not None:
@@ -188,7 +183,6 @@ def _more_shots(report: RunReport) -> list[str]:
 
 
 def _on_more_shots(half: FewerShots, n_points: int) -> str:
-    """Return what the second half of the training shots brought."""
     change = f"{half.gain:+.3f} ± {half.gain_error:.3f}"
     if half.gain > SURE * half.gain_error:
         return (
@@ -274,6 +268,5 @@ def can_learn(report: RunReport) -> bool | None:
 
 
 def _scores(tested: Tested, rival: Rival) -> str:
-    """Return a rival with its score."""
     name = f"the {tested.guess}" if rival.kind == "guessing" else rival.name
     return f"{name} scores {tested.shown(rival.score)}"

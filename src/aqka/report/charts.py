@@ -266,7 +266,6 @@ def shots_by_setting(report: RunReport) -> Chart:
 def _counts(
     heading: str, x_label: str, counts: list[tuple[str, int]], look: str, note: str
 ) -> Chart:
-    """Draw a dot for each count with its prefix."""
     most = max(1, *(shots for _, shots in counts))
     axes = Scale(0, len(counts) + 1.0), Scale(0, 1.08 * most)
     chart = Chart(heading, *axes, x_label, "shots", note)

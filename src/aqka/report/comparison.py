@@ -9,10 +9,9 @@ from aqka._util.text import number_text, percent
 from aqka.maths.metrics import compare_shares
 from aqka.report.answers import decide
 from aqka.report.charts import accuracy_chart, lorenz_chart, lorenz_curve
-from aqka.report.rivals import LEVEL
 from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
-from aqka.report.tested import ClassResults
+from aqka.report.tested import LEVEL, ClassResults
 from aqka.report.words import capital, p_text
 
 MISSING = "–"

@@ -66,7 +66,6 @@ def run_page(report: RunReport) -> str:
 
 
 def _tiles(report: RunReport) -> list[tuple[str, str]]:
-    """Return the large figures, each with what it is."""
     total = next((row.total for row in report.bill if row.figure == "shots"), None)
     error = report.measured.median_error
     return [

@@ -27,26 +27,17 @@ from aqka.insight.intervals import with_total_interval
 from aqka.learners.ridge import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
 from aqka.report.measured import Measured, falling_eigenvalues, measured_pairs, measured_points
-from aqka.report.rivals import Rival, class_rivals, value_rivals
-from aqka.report.tested import ClassResults, Tested, ValueResults
+from aqka.report.tested import ClassResults, Rival, Tested, ValueResults, rivals_beside
 from aqka.report.usage import BillRow, bill, circuit_words, draw_map
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in, empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction
+from aqka.study import progress
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.map_training import map_usage
-from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
-from aqka.study.points import Points
-from aqka.study.progress import (
-    MAX_ASSESSED_POINTS,
-    RoundSummary,
-    make_assess,
-    recorded_design,
-    run_state,
-    summarise_rounds,
-)
+from aqka.study.method import class_labels_of, learner_of, target_interval
 from aqka.study.quoting import stored_quote
 from aqka.study.results import (
     ValueScores,
@@ -55,9 +46,8 @@ from aqka.study.results import (
     quote_versus_actual,
     used_by,
 )
-from aqka.study.rivals import Beside, ExactKernel, models_beside, stored_beside
-from aqka.study.store import RunStore
-from aqka.study.study_run import StudyRun, load_study_run
+from aqka.study.rivals import ExactKernel, models_beside, stored_beside
+from aqka.study.store import RunStore, StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
@@ -105,7 +95,7 @@ class RunReport:
     measured: Measured
     budget: int
     calibration_shots: int  # besides these, for the readout
-    rounds: list[RoundSummary]
+    rounds: list[progress.RoundSummary]
     ledgers: dict[str, Audit]
     bill: list[BillRow]  # what training and predictions cost together
     notes: list[str]  # what was left out, and why
@@ -153,7 +143,6 @@ class RunReport:
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
     store = RunStore(directory)
-    held = is_held(directory)
     history = store.training
     if history is None:
         raise InputError(
@@ -164,15 +153,15 @@ def run_report(directory: Path) -> RunReport:
             "reports are about training points, and this run measured none of them: it is a "
             "prediction; see 'aqka ledger show'."
         )
-    state = run_state(store, held)
+    state = progress.run_state(store, is_held(directory))
     if state == "reporting":
         state = "finished"  # all that a report shows is there
     if store.has_study:
         return study_report(load_study_run(store), state)
     used = used_by(history)
     table: Any = empty_table(history)
-    rounds = summarise_rounds(history, table)
-    if recorded_design(history).counts_entries:
+    rounds = progress.summarise_rounds(history, table)
+    if progress.recorded_design(history).counts_entries:
         reading = FAIR if table.diagonal == "known" else PAPER
         measured = measured_pairs(table, falling_eigenvalues(reading.kernel(table)))
     else:
@@ -199,18 +188,17 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     study, points, feature_map = run.study, run.points, _feature_map(run)
     beside = stored_beside(run.results) or models_beside(study, points, feature_map)
     tested, quoted, trained = _tested(run), stored_quote(run.results), _trained(run)
-    sentinels = sentinel_shots(run.history)
-    used = used_by(run.history, run.predictions, sentinels, study.budget.rate)
+    used = used_by(run.history, run.predictions, study.budget.rate)
     used |= map_usage(run.results.get("map_training"))
     # The test points by their names in the user's file; what circuits get differs with the map.
-    test_points = f"{study.data.source} {points.origin.test_ids} {points.test_labels.tolist()!r}"
+    test_points = f"{study.data.source} {points.test_ids} {points.test_labels.tolist()!r}"
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run), used),
         **trained,
         tested=tested,
-        rivals=_rivals(points, tested, beside),
+        rivals=rivals_beside(tested, points.test_labels, points.train_labels, beside),
         exact=beside.exact,
-        ids=_names(points.origin.train_ids),
+        ids=_names(points.train_ids),
         labels=_names(points.train_labels),
         data=text_digest(test_points),
         study_text=run.text,
@@ -233,7 +221,6 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
 def _common(
     directory: Path, history: History, state: str, backend: str, used: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what the reports of all runs have."""
     return {
         "name": inert("/".join(directory.resolve().parts[-2:]), 100),
         "state": state,
@@ -253,9 +240,12 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         measured = measured_points(
             table, lambda: session.estimate() if head is None else head.estimate
         )
-        return {"measured": measured, "rounds": summarise_rounds(history, empty_table(history))}
+        return {
+            "measured": measured,
+            "rounds": progress.summarise_rounds(history, empty_table(history)),
+        }
     labels, learner = class_labels_of(run.study, run.points), learner_of(run.study)
-    is_small, fewer, steered = table.n_points <= MAX_ASSESSED_POINTS, [], None
+    is_small, fewer, steered = table.n_points <= progress.MAX_ASSESSED_POINTS, [], None
     if table.total and landmarks is None:
         if head is None or type(learner) is not RidgeNoise:
             head = session.fit(RidgeNoise())  # to all rows
@@ -269,11 +259,11 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         values = falling_eigenvalues(session.estimate().kernel)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    assess = make_assess(problem, labels, learner, diagnostics)
+    assess = progress.make_assess(run.study, run.points, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return {
         "measured": measured_pairs(table, values, sensitivity),
-        "rounds": summarise_rounds(history, empty_table(history), assess, assessed),
+        "rounds": progress.summarise_rounds(history, empty_table(history), assess, assessed),
         "diagnostics": diagnostics,
         "steering": steered,
         "fewer": fewer,
@@ -282,7 +272,7 @@ def _trained(run: StudyRun) -> dict[str, Any]:
 
 def _about_points(history: History) -> list[str]:
     """Return what a run of points does not show, and how its readout was calibrated."""
-    if recorded_design(history).counts_entries:
+    if progress.recorded_design(history).counts_entries:
         return []
     notes = [
         "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
@@ -301,12 +291,11 @@ def _about_points(history: History) -> list[str]:
 
 
 def _left_out(table: PairTable, completes_rows: bool) -> list[str]:
-    """Return what a run of pairs does not show, and why."""
     notes = []
-    if table.n_points > MAX_ASSESSED_POINTS:
+    if table.n_points > progress.MAX_ASSESSED_POINTS:
         notes.append(
-            f"Above {MAX_ASSESSED_POINTS} training points the report leaves out what takes "
-            "minutes: cross-validated accuracy, the curve of fewer shots, the error of the "
+            f"Above {progress.MAX_ASSESSED_POINTS} training points the report leaves out what "
+            "takes minutes: cross-validated accuracy, the curve of fewer shots, the error of the "
             "comparison with even shots, and intervals that count the training shots."
         )
     if table.n_points > MAX_ROUNDS_POINTS:
@@ -326,8 +315,8 @@ def _no_total(run: StudyRun) -> str:
     """Return why intervals do not count the training shots; empty where they do."""
     if not run.session.design.counts_entries:
         return "they are not known where points are measured"
-    if run.session.table.n_points > MAX_ASSESSED_POINTS:
-        return f"above {MAX_ASSESSED_POINTS} training points they take minutes"
+    if run.session.table.n_points > progress.MAX_ASSESSED_POINTS:
+        return f"above {progress.MAX_ASSESSED_POINTS} training points they take minutes"
     if isinstance(run.found, Prediction) and run.found.by_prior is not None:
         return "they are not known of points that the prior answers"
     if run.study.sentinels.mitigate:
@@ -345,7 +334,7 @@ def _tested(run: StudyRun) -> Tested | None:
         found = with_total_interval(found, run.session, learner, repetitions=REDRAWN_TRAININGS)
     several = found.f.ndim > 1
     common: dict[str, Any] = {
-        "ids": _names(points.origin.test_ids),
+        "ids": _names(points.test_ids),
         "total_low": None if several else found.total_low,
         "total_high": None if several else found.total_high,
         "no_total": no_total or ("there are more than two classes" if several else ""),
@@ -377,16 +366,6 @@ def _tested(run: StudyRun) -> Tested | None:
         balanced_accuracy=balanced_accuracy(truth, labels),
         on_prior="" if prior is None else " ".join(prior["sentences"]),
     )
-
-
-def _rivals(points: Points, tested: Tested | None, beside: Beside) -> list[Rival]:
-    """Return other models on the test points, against the run."""
-    truth, labels = points.test_labels, points.train_labels
-    if tested is None:
-        return []
-    if isinstance(tested, ValueResults):
-        return value_rivals(truth, tested.value, beside, float(labels.mean()), len(labels))
-    return class_rivals(tested.right, tested.guess_right, truth, beside)
 
 
 def _map_training(results: dict[str, Any]) -> MapTrained | None:
@@ -423,7 +402,7 @@ def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not measured.is_fidelity:
         notes.append("The exact kernel shown is the fidelity kernel, not the one measured.")
-    if run.points.origin.train_columns is None:
+    if run.points.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")
     if run.session.done and predictions is not None and not predictions.sound:

@@ -86,7 +86,6 @@ def _charts(report: RunReport, drawn: tuple[ChartOf, ...]) -> dict[str, Any]:
 
 
 def _rivals(report: RunReport) -> dict[str, Any]:
-    """Return the table of the run and its rivals."""
     tested, n_train = report.tested, report.table.n_points
     if tested is None or not report.rivals:
         return {}
@@ -115,7 +114,6 @@ def _rivals(report: RunReport) -> dict[str, Any]:
 
 
 def _test_points(report: RunReport) -> Section:
-    """Return the predicted classes or values."""
     if isinstance(report.tested, ValueResults):
         return Section("values", "Test points", _values(report.tested))
     classes = {} if report.tested is None else _classes(report.tested)
@@ -123,7 +121,6 @@ def _test_points(report: RunReport) -> Section:
 
 
 def _classes(found: ClassResults) -> dict[str, Any]:
-    """Return decision values, the confusion matrix and the points in doubt."""
     example = partial(Strip, Scale(-1.0, 1.0), 0.0, "c2")
     intervals = {  # made up, to explain them
         "clear": (0.6, (0.45, 0.75), (0.3, 0.9)),

@@ -34,30 +34,11 @@ class MapTraining(Session[Any]):
     Δ. The difference of the two alignments is a slope along Δ. What is left at the end compares
     θ₀ and the mean of the last θ on pairs with held-out points.
 
-    Parameters
-    ----------
-    y : array of shape (points,)
-        Labels or targets of all points.
-    held : array of int
-        Points held out; no step sees them.
-    theta0 : array of float
-        Where to start.
-    budget : int
-        Shots in all.
-    size : int, optional
-        Pairs of a step; by default 400, or what makes 10 to 100 steps of the budget.
-    unit : array of float
-        What a radian is for each of θ.
-    classes : bool
-        Whether ``y`` are classes.
-    seed : int, default=0
-        Every draw comes from a generator seeded by (seed, round). θ of a step is in its plan and
-        so in the ledger: a session rebuilt from its recorded answers goes on bit for bit.
-
-    Attributes
-    ----------
-    history
-        The loss of each step, as its shots showed it.
+    Points ``held`` are seen by the check alone. ``size`` are the pairs of a step, by default 400 or
+    what makes 10 to 100 steps of the budget; ``unit`` is what a radian is for each of θ. Every draw
+    comes from a generator seeded by (seed, round). θ of a step is in its plan and so in the ledger:
+    a session rebuilt from its recorded answers goes on bit for bit. ``history`` has the loss of
+    each step, as its shots showed it.
     """
 
     SIZE, RATE = "pairs_per_step", 20.0
@@ -217,14 +198,8 @@ class PointTraining(MapTraining):
 
     Squared distances are taken less their own variance, so that few shots a point will do.
 
-    Parameters
-    ----------
-    y, held, theta0, budget, unit, classes, seed
-        See :class:`MapTraining`.
-    size : int, optional
-        Shots of each point in a step, at each θ; by default 30, or what makes 10 to 100 steps.
-    design, n_qubits
-        The design whose kernel is trained, and the qubits of a point.
+    ``size`` are the shots of a point in a step, at each θ; by default 30, or what makes 10 to 100
+    steps of the budget. The kernel is that of a design, for points of ``n_qubits``.
     """
 
     SIZE, RATE, NAMES = "shots_per_point", 10.0, ("points",)

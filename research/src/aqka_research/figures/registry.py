@@ -13,7 +13,7 @@ PAGES = (
         "everything",
         "aqka_research.compare.everything_page:page",
         "Everything side by side: QPU time until the accuracy is the exact kernel's",
-        30,
+        68,
         halves=("confirmation",),
     ),
     Page(

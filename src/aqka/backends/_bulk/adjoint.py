@@ -112,12 +112,7 @@ class Evolution:
 class DifferentiableMap:
     """The states of a circuit at any data and θ, compiled once.
 
-    Parameters
-    ----------
-    circuit
-        A circuit whose parameters are those of the data and the trainable ones.
-    data, trainable
-        Its parameters, in the order of the data's columns and of θ.
+    ``data`` and ``trainable`` are all its parameters, in the order of the data's columns and of θ.
     """
 
     def __init__(
@@ -143,15 +138,8 @@ class DifferentiableMap:
 class DifferentiableReductions:
     """Pauli expectations of one- and two-qubit reduced states at any data and θ, by light cones.
 
-    Cones of the same gates, as all but the outer ones of a line are, are evolved side by side. A
-    circuit of which some cone has all qubits is evolved as a whole.
-
-    Parameters
-    ----------
-    circuit, data, trainable
-        See :class:`DifferentiableMap`.
-    edges
-        Pairs of qubits with two-qubit operators, one a row.
+    Cones of the same gates, as all but the outer ones of a line are, are evolved side by side.
+    ``edges`` are the pairs of qubits with two-qubit operators, one a row.
     """
 
     def __init__(
@@ -168,40 +156,32 @@ class DifferentiableReductions:
         ends = np.cumsum([3 ** len(support) for support in supports])
         self.size = int(ends[-1])
         columns = np.split(np.arange(self.size), ends[:-1])
-        parts = [[each] for each in zip(supports, columns, strict=True)]
-        for support in supports:
-            cones.check(support)
-        if any(len(cones.cone(support)[0]) == cones.n_qubits for support in supports):
-            parts = [[each for (each,) in parts]]
         kinds: dict[Any, _AlikeCones] = {}
-        for part in parts:
-            qubits, kept = cones.cone(tuple(dict.fromkeys(q for one, _ in part for q in one)))
-            place = {qubit: k for k, qubit in enumerate(qubits)}
+        for support, own in zip(supports, columns, strict=True):
+            cones.check(support)
+            qubits, kept = cones.cone(support)
             gates: list[Any] = []
             for operation in kept:
-                here: Any = tuple(place[q] for q in operation.qubits)
+                here: Any = tuple(map(qubits.index, operation.qubits))
                 gates.append(replace(operation.gate, qubits=here))
             numbers = list(dict.fromkeys(g.angle for g in gates if not isinstance(g, FixedGate)))
-            places = tuple(tuple(place[q] for q in support) for support, _ in part)
-            form = (len(qubits), places, *(_form(gate, numbers) for gate in gates))
+            place = tuple(map(qubits.index, support))
+            form = (len(qubits), place, *(_form(gate, numbers) for gate in gates))
             if form not in kinds:
                 layers, _ = fuse_layers(gates, len(qubits))
-                kinds[form] = _AlikeCones(Evolution(layers, len(qubits)), len(qubits), places)
+                kinds[form] = _AlikeCones(Evolution(layers, len(qubits)), len(qubits), place)
             kinds[form].numbers.append(numbers)
-            kinds[form].columns.append([own for _, own in part])
+            kinds[form].columns.append(own)
         self._kinds = list(kinds.values())
 
     def expectations(self, X: FloatArray, theta: FloatArray) -> FloatArray:
         """Return X, Y, Z of each qubit, then XX, XY, … ZZ of each edge, one row per point."""
         values, found = self._angles.values(X, theta), np.empty((len(X), self.size))
         for kind, shown, _, columns in self._batches(values):
-            states = kind.evolution.states(shown)
-            for k, place in enumerate(kind.places):
-                rho = _paired(states, place)
-                rho = rho @ rho.conj().transpose(0, 2, 1)
-                seen = np.einsum("nab,pba->np", rho, PAULI_PRODUCTS[len(place)]).real
-                for each, part in zip(columns, np.split(seen, len(columns)), strict=True):
-                    found[:, each[k]] = part
+            psi = _paired(kind.evolution.states(shown), kind.place)
+            rho = psi @ psi.conj().transpose(0, 2, 1)
+            seen = np.einsum("nab,pba->np", rho, PAULI_PRODUCTS[len(kind.place)]).real
+            found[:, np.concatenate(columns)] = np.hstack(np.split(seen, len(columns)))
         return found
 
     def gradient(self, X: FloatArray, theta: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -210,11 +190,10 @@ class DifferentiableReductions:
         found = np.zeros_like(values)
         for kind, shown, numbers, columns in self._batches(values):
             states = kind.evolution.states(shown)
-            cotangents = np.zeros_like(states)  # Σ_P slope_P P|ψ⟩
-            for k, place in enumerate(kind.places):
-                weights = np.concatenate([slopes[:, each[k]] for each in columns])
-                sums = np.einsum("np,pab->nab", weights, PAULI_PRODUCTS[len(place)])
-                cotangents += _paired(sums @ _paired(states, place), place, back=True)
+            weights = np.concatenate([slopes[:, each] for each in columns])
+            sums = np.einsum("np,pab->nab", weights, PAULI_PRODUCTS[len(kind.place)])
+            # Σ_P slope_P P|ψ⟩
+            cotangents = _paired(sums @ _paired(states, kind.place), kind.place, back=True)
             by_angle = kind.evolution.slopes(shown, states, cotangents, set(range(len(shown))))
             for each, part in zip(numbers, np.split(by_angle, len(numbers), axis=1), strict=True):
                 found[each] += part
@@ -236,9 +215,9 @@ class _AlikeCones:
 
     evolution: Evolution
     n_qubits: int
-    places: tuple[tuple[int, ...], ...]  # of the reduced states that are read
+    place: tuple[int, ...]  # of the reduced state that is read
     numbers: list[list[int]] = field(default_factory=list)  # of each cone's angles
-    columns: list[list[IntArray]] = field(default_factory=list)  # of each cone's operators
+    columns: list[IntArray] = field(default_factory=list)  # of each cone's operators
 
 
 def _form(gate: Primitive, numbers: list[int]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import DealtRows, FlipTally, HitTally, OutcomeTally, Tally
+from aqka.backends._jobs.outcomes import DealtRows, Tally
 from aqka.backends._jobs.rows import (
     Chunk,
     JobShape,
@@ -331,11 +331,7 @@ class JobBackend(CircuitBackend):
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
-        tally: Tally = HitTally(len(parsed.layout.shots))
-        if parsed.points:
-            tally = OutcomeTally(self.n_qubits)
-        elif parsed.flips:
-            tally = FlipTally(len(parsed.layout.shots), self.n_qubits)
+        tally = Tally(parsed, self.n_qubits)
         jobs: list[Any] = []
         counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends._jobs.rows import Chunk
+from aqka.backends._jobs.rows import Chunk, Ticket
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends.diagonal import TileHits
 from aqka.backends.simulated import as_outcomes, count_bits
-from aqka.core.outcomes import OutcomeCounts, outcomes_shape
+from aqka.core.outcomes import outcomes_shape
+from aqka.core.plans import Answer
 from aqka.errors import JobError
 
 Bits = NDArray[np.uint8]
@@ -97,61 +98,38 @@ class DealtRows:
         bits = np.stack(tiles, axis=1).reshape(-1, shots, n_bytes)  # by rows, then by tiles
         if self.sentinels is None:
             return bits[self.slots], None
-        seen = bits[self.sentinel_slots, : self.shots]
-        counted = self.sentinels.count(seen, self.sentinel_slots, self.which, names)
-        return bits[self.slots], counted
+        hits = np.zeros((self.n_tiles, len(self.sentinels.points)), dtype=np.int64)
+        total, where = np.zeros_like(hits), (self.sentinel_slots % self.n_tiles, self.which)
+        np.add.at(hits, where, all_zero(bits[self.sentinel_slots, : self.shots]).sum(axis=1))
+        np.add.at(total, where, self.shots)
+        return bits[self.slots], TileHits(names, hits, total)
 
 
-class HitTally:
-    """Counts all-zero outcomes of pairs."""
+class Tally:
+    """Counts the shots of a ticket's jobs: hits or flipped bits of pairs, outcomes of points."""
 
-    def __init__(self, n_pairs: int) -> None:
-        self._hits = np.zeros(n_pairs, dtype=np.int64)
-
-    def take(self, bits: Bits, chunk: Chunk) -> None:
-        """Count the bits of a job's rows."""
-        row_hits = chunk.hits(all_zero(bits))
-        self._hits += chunk.per_plan_row(row_hits, len(self._hits))
-
-    def answer(self) -> IntArray:
-        """Return the hits of each pair."""
-        return self._hits
-
-
-class FlipTally:
-    """Counts the ones in the outcomes of pairs."""
-
-    def __init__(self, n_pairs: int, n_qubits: int) -> None:
-        self._counts = np.zeros((n_pairs, n_qubits + 1), dtype=np.int64)
-
-    def take(self, bits: Bits, chunk: Chunk) -> None:
-        """Count the bits of a job's rows."""
-        rows, counted = chunk.seen(bits)
-        np.add.at(self._counts, (rows, np.bitwise_count(counted).sum(axis=1, dtype=np.int64)), 1)
-
-    def answer(self) -> IntArray:
-        """Return how many shots of each pair have 0, 1, … ones."""
-        return self._counts
-
-
-class OutcomeTally:
-    """Counts the outcomes of points."""
-
-    def __init__(self, n_qubits: int) -> None:
-        self._n_qubits = n_qubits
+    def __init__(self, ticket: Ticket, n_qubits: int) -> None:
+        self._ticket, self._n_qubits = ticket, n_qubits
+        n_rows = len(ticket.layout.shots)
+        self._pairs = np.zeros((n_rows, n_qubits + 1) if ticket.flips else n_rows, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
-        self._rows = [none]
-        self._outcomes = [none.reshape(outcomes_shape(0, n_qubits))]
+        self._rows, self._outcomes = [none], [none.reshape(outcomes_shape(0, n_qubits))]
 
     def take(self, bits: Bits, chunk: Chunk) -> None:
         """Count the bits of a job's rows."""
+        if not self._ticket.points and not self._ticket.flips:
+            self._pairs += chunk.per_plan_row(chunk.hits(all_zero(bits)), len(self._pairs))
+            return
         rows, counted = chunk.seen(bits)
-        self._rows.append(rows)
-        self._outcomes.append(as_outcomes(counted, self._n_qubits))
+        if self._ticket.flips:
+            ones = np.bitwise_count(counted).sum(axis=1, dtype=np.int64)
+            np.add.at(self._pairs, (rows, ones), 1)
+        else:
+            self._rows.append(rows)
+            self._outcomes.append(as_outcomes(counted, self._n_qubits))
 
-    def answer(self) -> OutcomeCounts:
-        """Return how often each outcome was seen in each row of the plan."""
+    def answer(self) -> Answer:
+        """Return what was counted so far."""
+        if not self._ticket.points:
+            return self._pairs
         return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
-
-
-Tally = HitTally | FlipTally | OutcomeTally

@@ -157,8 +157,6 @@ class JobShape:
 class Layout:
     """How one plan's shots are laid out as rows of jobs; made by :meth:`JobShape.layout`.
 
-    Examples
-    --------
     >>> layout = JobShape().layout([10, 0, 25])
     >>> layout.quantum, [chunk.plan_rows.tolist() for chunk in layout.chunks()]
     (5, [[0, 0, 2, 2, 2, 2, 2]])
@@ -285,8 +283,6 @@ def part_name(key: str, k: int, parts: int, n_tiles: int | None = None) -> str:
 def tiles_sent(key: str, tags: Iterable[str]) -> int | None:
     """Return on how many tiles a job of a submission was sent, from its tags; None: not its job.
 
-    Examples
-    --------
     >>> tiles_sent("ab12", ["round 3", part_name("ab12", 0, 2, n_tiles=21)])
     21
     """

@@ -185,8 +185,6 @@ def in_fractional_gates(circuit: "QuantumCircuit") -> "tuple[QuantumCircuit, lis
 def fractional_angles(angles: FloatArray) -> FloatArray:
     """Return what RZZ gates of any angles are on a Heron, three angles for each.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> fractional_angles(np.array([[1.0, 3.0]])).round(2)
     array([[0.  , 0.  , 1.  , 3.14, 3.14, 0.14]])

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray
-from aqka.backends.diagonal import TileHits
 from aqka.backends.simulated import tag_entropy
 from aqka.errors import InputError
 
@@ -22,8 +21,6 @@ class Deal:
     over the tiles in a shuffled order. So every tile runs in every row, the copies of one request
     are on different tiles, and which tile meets which request is random.
 
-    Examples
-    --------
     >>> deal = Deal.of(3, seed=0, tag="first")
     >>> slots = deal.slots([0, 0, 1, 1, 2], job=0)
     >>> sorted(slots // 3), len(set(slots))
@@ -82,8 +79,6 @@ def spread_quantum(divisor: int, n_tiles: int, spread: int = SPREAD) -> int:
     A divisor of it, so that the plan stays exact, for which the shots of every request come from
     ``spread`` tiles or more and the rows of the tiled circuit are no more than the untiled ones.
 
-    Examples
-    --------
     >>> spread_quantum(100, 20), spread_quantum(7, 20), spread_quantum(101, 20)
     (25, 1, 101)
     """
@@ -115,21 +110,6 @@ class Sentinels:
             np.concatenate([idle, own]),
             np.concatenate([np.arange(len(idle)) % len(self.points), which]),
         )
-
-    def count(
-        self,
-        bits: NDArray[np.uint8],
-        slots: IntArray,
-        which: IntArray,
-        names: tuple[str, ...],
-    ) -> TileHits:
-        """Return hits and shots of each tile and point from the sentinels' packed bits."""
-        seen = (bits == 0).all(axis=-1).sum(axis=1)
-        hits = np.zeros((len(names), len(self.points)), dtype=np.int64)
-        shots = np.zeros_like(hits)
-        np.add.at(hits, (slots % len(names), which), seen)
-        np.add.at(shots, (slots % len(names), which), bits.shape[1])
-        return TileHits(names, hits, shots)
 
     def encode(self) -> str:
         """Return the sentinels as a short text, a part of the ticket."""
