@@ -26,12 +26,12 @@ with open_atomically(Path(sys.argv[1])) as stream:
 """
 HALF_AN_EXPORT = """
 from aqka.runs import export
-def write(found, stream):
+def write(columns, ending, stream):
     stream.write(b"round,row")
     stream.flush()
     print("writing", flush=True)
     time.sleep(60)
-export.WRITERS[".csv"] = write
+export._write = write
 export.export(sys.argv[2], sys.argv[1])
 """
 

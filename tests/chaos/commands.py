@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 
 from aqka.cli import app as cli
-from aqka.cli.stopping import BUSY, CEILING_REACHED, DISK_FULL, FAILED, INTERRUPTED
+from aqka.cli.options import BUSY, CEILING_REACHED, DISK_FULL, FAILED, INTERRUPTED
 from tests.chaos.file_faults import arm
 
 FORK = multiprocessing.get_context("fork")  # children inherit the imports

@@ -9,7 +9,7 @@ import pytest
 
 from aqka import LedgerError
 from aqka._util import files
-from aqka.cli.stopping import BAD_INPUT, BUSY, DISK_FULL, exit_code
+from aqka.cli.options import BAD_INPUT, BUSY, DISK_FULL, exit_code
 from aqka.errors import InputError
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.directory import hold_run

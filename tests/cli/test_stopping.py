@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from aqka.cli.stopping import FAILED, INTERRUPTED, leaving_resumable
+from aqka.cli.options import FAILED, INTERRUPTED, leaving_resumable
 from aqka.errors import InputError, JobError, TransientError
 
 

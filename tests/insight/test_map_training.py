@@ -24,6 +24,8 @@ from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.insight.fold_scores import KernelHead, repeated_folds
 from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import SCALES, align, nested_scores
+from aqka.insight.preflight import preflight
+from aqka.insight.scan import Candidate, Spending
 
 RNG = np.random.default_rng(4)
 X = RNG.uniform(0, 3, (36, 2))
@@ -332,6 +334,15 @@ def test_the_alignment_of_a_projected_kernel_is_that_of_reduced_states(name, rep
 def test_operators_of_three_qubits_are_not_trained():
     with pytest.raises(InputError, match="locality 1 or 2 to be trained"):
         train_map("z", np.ones((8, 3)), Y[:8], design=Points(Projected(4)))
+
+
+def test_a_check_forecasts_no_pairs_of_a_projected_kernel():
+    kernel = MapKernel(as_trainable("z", 2), Points("projected"))
+    candidates = [Candidate({"map": "z"}, X, "z")]
+    spending = Spending(budget=300, n_train=24, allocator="uniform", learner="ridge")
+    found = preflight(X, Y, "z", spending=spending, candidates=candidates, trainable=kernel)
+    assert [scores.name for scores in found.training][-1] == "trained map, exact"
+    assert found.recommendation.sentence.endswith("exact.")
 
 
 def test_sixty_qubits_are_trained_in_simulation():

@@ -22,9 +22,9 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.study._formats import read_arrays
 from aqka.study.carry_out import carry_out, resume
-from aqka.study.data import encode, load_table
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
+from aqka.study.points import encode, load_table
 from aqka.study.progress import progress
 from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study

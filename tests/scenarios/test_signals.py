@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from aqka.cli import stopping
+from aqka.cli import options
 from aqka.cli.app import app
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
@@ -147,6 +147,6 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_polite_kill_is_a_ctrl_c(number):
     before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt), stopping._stopped_by_signals():
+    with pytest.raises(KeyboardInterrupt), options._stopped_by_signals():
         signal.raise_signal(number)
     assert signal.getsignal(number) is before

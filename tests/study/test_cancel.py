@@ -11,9 +11,7 @@ import pytest
 
 from aqka.runs.audit import begun_history, verify
 from aqka.runs.ledger import Ledger
-from aqka.study import cancel
-from aqka.study.cancel import CANCEL_NAME, cancel_run
-from aqka.study.carry_out import carry_out, resume
+from aqka.study.carry_out import CANCEL_NAME, cancel_run, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.store import RunStore
 from tests.cli.in_process import call
@@ -145,7 +143,7 @@ def test_a_cancellation_that_dies_leaves_a_run_that_can_be_resumed(study, instan
         def die(*_):
             raise KeyboardInterrupt
 
-        patch.setattr(cancel, instant, die)
+        patch.setattr(f"aqka.study.carry_out.{instant}", die)
         with pytest.raises(KeyboardInterrupt):
             cancel_run(run)
     assert (run / CANCEL_NAME).exists()

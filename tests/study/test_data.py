@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka.study.data import BUILT_IN, encode, load_table
+from aqka.study.points import BUILT_IN, encode, load_table
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 
 

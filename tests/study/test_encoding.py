@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from aqka.errors import InputError
-from aqka.study.points import Encoding, Origin, Points, load_points
+from aqka.study.points import Encoding, Points, load_points
 
 
 @pytest.mark.parametrize(("width", "features"), [(5, 3), (3, 3)])
@@ -41,9 +41,9 @@ def stored_points(tmp_path, **changes):
     """Write points as a run does, with some arrays changed or, where None is given, left out."""
     train, test = np.arange(6.0).reshape(3, 2), np.ones((1, 2))
     encoding = Encoding.fit(train, ["a", "b"], 2, [0.0, 1.0])
-    origin = Origin.of(list("pqrs"), np.vstack([train, test]), np.arange(3), np.arange(3, 4))
+    origin = list("pqr"), ["s"], train, test
     labels = np.array([0, 1, 0]), np.array([1])
-    points = Points(encoding.features(train), encoding.features(test), *labels, encoding, origin)
+    points = Points(encoding.features(train), encoding.features(test), *labels, encoding, *origin)
     (tmp_path / "data.npz").write_bytes(points.as_npz())
     with np.load(tmp_path / "data.npz") as stored:
         arrays = {
@@ -59,11 +59,11 @@ def test_points_are_read_as_they_were_stored(tmp_path):
     new = np.array([[0.3, np.nan]])
     assert np.array_equal(again.train, points.train)
     assert np.array_equal(again.encoding.features(new), points.encoding.features(new))
-    assert again.origin.train_ids == ["p", "q", "r"]
-    assert np.array_equal(again.origin.test_columns, np.ones((1, 2)))
+    assert again.train_ids == ["p", "q", "r"]
+    assert np.array_equal(again.test_columns, np.ones((1, 2)))
     without = stored_points(tmp_path, train_columns=None, test_columns=None)
-    assert without.origin.train_ids == load_points(tmp_path / "data.npz").origin.train_ids
-    assert load_points(tmp_path / "data.npz").origin.train_columns is None
+    assert without.train_ids == load_points(tmp_path / "data.npz").train_ids
+    assert load_points(tmp_path / "data.npz").train_columns is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,15 +15,13 @@ from aqka import CeilingError, InputError, LedgerError, StatevectorBackend
 from aqka.core.point_plans import PointPlan
 from aqka.report.run_page import run_page
 from aqka.report.run_report import study_report
-from aqka.study.cancel import cancel_run
-from aqka.study.carry_out import Watcher, carry_out, resume
+from aqka.study.carry_out import Watcher, cancel_run, carry_out, resume
 from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
 from aqka.study.progress import progress
 from aqka.study.quoting import study_quote
 from aqka.study.schema import load_study
-from aqka.study.store import RunStore
-from aqka.study.study_run import load_study_run
+from aqka.study.store import RunStore, load_study_run
 from tests.fake_runtime import FakeJob, FakeRuntime
 from tests.study.circuits import qpy_bytes, with_map
 from tests.study.helpers import QUICK, small, write_study
@@ -217,8 +216,9 @@ def test_a_killed_run_buys_nothing_twice(whole, tmp_path):
 
 def test_the_ceiling_holds_for_the_map_too(whole, tmp_path):
     prepared = prepare(on_shots(tmp_path))
+    limited = replace(prepared, study=prepared.study.changed("budget", ceiling="1000 shots"))
     with pytest.raises(CeilingError, match="the ceiling is reached"):
-        carry_out(prepared, tmp_path / "run", ceiling="1000 shots")
+        carry_out(limited, tmp_path / "run")
     assert RunStore(tmp_path / "run").map_training.spent == 960  # four steps of 240
     with pytest.raises(CeilingError):  # which counts them all, when the run goes on
         resume(RunStore(tmp_path / "run"), ceiling="4000 shots")

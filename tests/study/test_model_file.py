@@ -16,8 +16,7 @@ from aqka.study.directory import prepare
 from aqka.study.model_file import export_model, load_model
 from aqka.study.new_points import predict_new_points
 from aqka.study.results import prior_facts
-from aqka.study.store import RunStore
-from aqka.study.study_run import load_study_run
+from aqka.study.store import RunStore, load_study_run
 from tests.study.helpers import write_study
 
 STUDY = """

@@ -15,10 +15,10 @@ from aqka.designs import PairEstimate
 from aqka.errors import JobError
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
-from aqka.study.data import load_table
 from aqka.study.directory import prepare
 from aqka.study.method import learner_of, problem_of
 from aqka.study.new_points import predict_new_points
+from aqka.study.points import load_table
 from aqka.study.schema import DataSection
 from aqka.study.store import RunStore
 from tests.report.runs import HOSTILE_COLUMNS, finished_run, hostile_run, interrupted_run

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from aqka import CeilingError, InputError
+from aqka import CeilingError, InputError, quote
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.quoting import study_quote
+from aqka.study.results import quote_versus_actual
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
 from tests.cli.in_process import call
@@ -235,3 +236,16 @@ def test_old_study_files_mean_what_they_meant():
     section = parse_study(small()).budget
     assert (section.train, section.test_shots, section.ceiling) == ("1200 shots", 20, None)
     assert section.total is None
+
+
+def test_a_row_for_every_figure_that_was_quoted():
+    used = {"shots": 5000, "submissions": 5, "qpu_seconds": 10.0, "wall_seconds": 14.5}
+    rows = quote_versus_actual(quote(20, 5000, rate=96), used | {"rate": 96.0})
+    assert {row["figure"]: row["actual"] for row in rows} == {
+        "shots": 5000,
+        "submissions": 5,
+        "QPU seconds": 10.0,
+        "cost": 16.0,
+        "seconds": 14.5,
+    }
+    assert [round(row["quoted"], 1) for row in rows] == [5000, 5, 11.8, 18.8, 12.8]

@@ -5,11 +5,11 @@ import pytest
 
 from aqka.errors import InputError
 from aqka.study import points as module
-from aqka.study.data import load_table, split_points
 from aqka.study.directory import prepare, write_run
-from aqka.study.points import Origin
-from aqka.study.schema import DataSection, SplitSection
+from aqka.study.points import encode, load_table, split_points
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 from aqka.study.store import RunStore
+from aqka.study.tables import DataTable, point_names
 from tests.study.helpers import small, write_study
 
 ROWS = [(f"patient {k}", float(k), float(k * k % 7), "ab"[k % 2]) for k in range(24)]
@@ -30,7 +30,7 @@ def files(tmp_path):
 @pytest.mark.parametrize(("name", "target"), [("csv", "kind"), ("parquet", "kind"), ("npz", "y")])
 def test_every_kind_of_file_has_names_for_its_points(files, name, target):
     table = load_table(DataSection(source=f"t.{name}", target=target, id="who"), files)
-    assert table.names == [row[0] for row in ROWS]
+    assert point_names(table.ids, 24) == [row[0] for row in ROWS]
     assert table.X.shape == (24, 2)  # a name is no feature
     with pytest.raises(InputError, match="wo"):
         load_table(DataSection(source=f"t.{name}", target=target, id="wo"), files)
@@ -38,10 +38,11 @@ def test_every_kind_of_file_has_names_for_its_points(files, name, target):
 
 def test_rows_are_counted_where_there_are_no_names(files):
     source = DataSection(source="t.csv", target="kind", features=["a", "b"])
-    assert load_table(source, files).names[:2] == ["row 1", "row 2"]
+    assert load_table(source, files).ids is None
+    assert point_names(None, 2) == ["row 1", "row 2"]
     (files / "gap.csv").write_text("who,a,kind\nx,1,p\n ,2,q\nz,3,p\nw,4,q\n")
     gaps = load_table(DataSection(source="gap.csv", target="kind", id="who"), files)
-    assert gaps.names == ["x", "row 2", "z", "w"]
+    assert point_names(gaps.ids, 4) == ["x", "row 2", "z", "w"]
 
 
 def test_a_run_keeps_names_and_columns(files):
@@ -49,7 +50,7 @@ def test_a_run_keeps_names_and_columns(files):
     path = write_study(files, small().replace('"moons"', source))
     prepared = prepare(path)
     write_run(prepared, files / "run", {})
-    kept = RunStore(files / "run").points.origin
+    kept = RunStore(files / "run").points
     table = load_table(prepared.study.data, files)
     train, test = split_points(table, SplitSection(train=12, test=6))
     assert kept.train_ids == [ROWS[k][0] for k in train]
@@ -59,7 +60,10 @@ def test_a_run_keeps_names_and_columns(files):
 
 
 def test_a_large_table_is_kept_without_its_columns(monkeypatch):
-    X, ids = np.ones((6, 3)), [str(k) for k in range(6)]
+    table = DataTable(np.ones((6, 3)), np.arange(6.0), list("abc"), list("pqrstu"))
+    sections = SplitSection(train=4, test=2), FeatureMapSection(qubits=3)
+    assert encode(table, *sections, 3).test_columns.shape == (2, 3)
     monkeypatch.setattr(module, "MAX_KEPT_CELLS", 17)
-    kept = Origin.of(ids, X, np.arange(4), np.arange(4, 6))
-    assert (kept.train_columns, kept.test_ids) == (None, ["4", "5"])
+    kept = encode(table, *sections, 3)
+    assert kept.train_columns is None
+    assert sorted(kept.train_ids + kept.test_ids) == list("pqrstu")

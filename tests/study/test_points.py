@@ -117,7 +117,7 @@ def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_pat
     path = write(tmp_path)
     path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
     run = carry_out(prepare(path), tmp_path / "run")
-    assert run.prediction is None
+    assert run.found is None
     np.savez(tmp_path / "new.npz", X=np.zeros((2, 2)))
     found = [predict_new_points(run.directory, tmp_path / "new.npz", shots) for shots in (None, 30)]
     assert [one.budget for one in found] == [2 * 100, 2 * 30]
@@ -177,7 +177,7 @@ def test_other_backends_measure_points_too(tmp_path, backend):
         path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
     run = carry_out(prepare(path), tmp_path / "run")
     assert run.results["results"]["shots"] == 2400
-    assert run.prediction.f.shape == (10,)
+    assert run.found.f.shape == (10,)
 
 
 def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):

@@ -16,11 +16,10 @@ from aqka.cli import app as cli
 from aqka.cli._tables import progress_rows
 from aqka.errors import CancelledError, InputError, LedgerError
 from aqka.runs.ledger import Ledger
-from aqka.study import data
 from aqka.study.carry_out import Watcher, carry_out, resume
-from aqka.study.data import BUILT_IN, encode, load_table
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
+from aqka.study.points import BUILT_IN, encode, load_table, split_points
 from aqka.study.progress import progress
 from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
@@ -334,7 +333,7 @@ def test_scaling_and_components_know_the_training_points_only():
     assert points.train.min(axis=0) == pytest.approx([-1] * 3)
     assert points.train.max(axis=0) == pytest.approx([2] * 3)
     # Test points moved far away change nothing about the training points, and are clipped.
-    _, test = data.split_points(table, split)
+    _, test = split_points(table, split)
     far = table.X.copy()
     far[test] = 1e6
     moved = encode(table._replace(X=far), split, section, 3)

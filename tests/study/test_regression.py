@@ -20,12 +20,13 @@ from aqka.insight.exact_kernels import map_states
 from aqka.report.answers import decide
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
+from aqka.sessions import Prediction
 from aqka.study.carry_out import carry_out, resume
-from aqka.study.data import load_table
 from aqka.study.directory import prepare
 from aqka.study.method import target_interval
 from aqka.study.model_file import export_model
 from aqka.study.new_points import predict_new_points
+from aqka.study.points import load_table
 from aqka.study.schema import DataSection, parse_study
 from aqka.study.store import RunStore
 from tests.study.helpers import write_study
@@ -91,13 +92,13 @@ def test_results_are_values_in_the_units_of_the_target(run):
     f = run.head.decision_function(exact) * scale.spread + scale.centre
     inside = (np.array(found["low"]) <= f) & (f <= np.array(found["high"]))
     assert inside.sum() >= 6
-    assert run.values.shots.sum() == 10 * 30 * 200
-    assert run.prediction is None
+    assert run.found.shots.sum() == 10 * 30 * 200
+    assert not isinstance(run.found, Prediction)
 
 
 def test_the_run_is_read_and_reported_as_it_was(run):
     report = run_report(run.directory)
-    np.testing.assert_array_equal(report.tested.value, run.values.f)
+    np.testing.assert_array_equal(report.tested.value, run.found.f)
     assert np.all(report.tested.total_low <= report.tested.low)
     assert np.all(report.tested.total_high >= report.tested.high)
     verdict = decide(report)
@@ -109,13 +110,13 @@ def test_the_run_is_read_and_reported_as_it_was(run):
     by_name = {one.name: one for one in report.rivals}
     assert set(by_name) == {"RBF SVM", "linear ridge", "gradient boosting", GUESS}
     # By scikit-learn itself, on the user's own columns and the run's own split.
-    columns, truth = run.points.origin, run.points.test_labels
+    columns, truth = run.points, run.points.test_labels
     line = make_pipeline(StandardScaler(), RidgeCV([0.1, 1.0, 10.0, 100.0], cv=KFold(3)))
     line.fit(columns.train_columns, run.points.train_labels)
     errors = line.predict(columns.test_columns) - truth
     ridge = by_name["linear ridge"]
     assert ridge.score == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-2)
-    run_errors = run.values.f - truth
+    run_errors = run.found.f - truth
     expected = ttest_rel(errors**2, run_errors**2).pvalue * 3
     assert ridge.p_value == pytest.approx(min(1.0, expected), rel=0.05)
     guess = by_name[GUESS]
@@ -212,7 +213,7 @@ def test_a_resumed_run_gives_the_same(run):
     (run.directory / "results.json").unlink()
     again = resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
-    np.testing.assert_array_equal(again.values.f, run.values.f)
+    np.testing.assert_array_equal(again.found.f, run.found.f)
 
 
 def test_built_in_data_say_which_task_they_are_for(tmp_path):
@@ -253,19 +254,19 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     # Values do not settle on the way, so one job is quoted for them, and one was submitted.
     assert [part["submissions"] for part in run.results["quote"]["parts"]] == [1]
     assert run.results["actual"]["test_submissions"] == 1
-    np.testing.assert_array_equal(run.values.shots, np.full(10, 400))  # what a training point got
+    np.testing.assert_array_equal(run.found.shots, np.full(10, 400))  # what a training point got
     # The head on exact states, in the target's units: what the intervals are for.
     scale = TargetScale.of(run.points.train_labels)
     backend = StatevectorBackend(run.points.test, "z")
     exact = run.head.estimate.decide_exactly(run.head, backend)
     exact = exact * scale.spread + scale.centre
-    assert np.sum((run.values.low <= exact) & (exact <= run.values.high)) >= 6
+    assert np.sum((run.found.low <= exact) & (exact <= run.found.high)) >= 6
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
     resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     report = run_report(run.directory)
-    np.testing.assert_array_equal(report.tested.value, run.values.f)
+    np.testing.assert_array_equal(report.tested.value, run.found.f)
     assert decide(report).outcome == "learnt"
     page = run_page(report)
     assert "Predicted values against targets" in page

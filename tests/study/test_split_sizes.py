@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from aqka.errors import InputError
-from aqka.study.data import check_split_sizes, split_points
+from aqka.study.points import check_split_sizes, split_points
 from aqka.study.schema import SplitSection
 from aqka.study.tables import DataTable
 from tests.cli.in_process import call

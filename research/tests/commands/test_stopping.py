@@ -5,7 +5,7 @@ import sys
 import pytest
 import typer
 
-from aqka.cli.stopping import this_command
+from aqka.cli.options import this_command
 from aqka_research.commands.stopping import STOPPED_SWEEP, keeping_finished_cells
 
 

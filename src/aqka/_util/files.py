@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aqka._util.text import inert
-from aqka.errors import InputError
+from aqka.errors import InputError, LedgerError
 
 LOCK_LIST = Path("/proc/locks")
 OLD_SECONDS = 3600.0  # a file is written within seconds
@@ -78,6 +78,17 @@ def read_text(path: Path, limit: int, what: str) -> str:
         raise InputError(
             f"{what} {inert(path, 300)} is not UTF-8 text (byte {error.start}); save it as UTF-8."
         ) from None
+
+
+@contextmanager
+def explained(
+    words: str, remedy: str = "", kind: type[InputError | LedgerError] = InputError
+) -> Iterator[None]:
+    """Raise an error of the operating system as one of ours: what failed, why, what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{words}: {error.strerror}{remedy}.") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

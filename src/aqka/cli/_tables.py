@@ -138,10 +138,7 @@ def _figure(value: float | None) -> str:
 
 
 def print_results(results: dict[str, Any], report: "RunReport | None", console: Console) -> None:
-    """Print the verdict, accuracy, what was used, and what to do next.
-
-    Verdict and advice are the report's; without one there are figures only.
-    """
+    """Print the verdict, accuracy, what was used and what to do next; without a report, figures."""
     if report is not None:
         from aqka.report.answers import decide
 

@@ -16,11 +16,10 @@ from aqka._util.text import inert
 from aqka.cli import ledger, run
 from aqka.cli.demo import demo
 from aqka.cli.init import check, init
-from aqka.cli.options import AsJson, make_table
+from aqka.cli.options import DISK_FULL, AsJson, exit_code, make_table
 from aqka.cli.plan import plan, tiles
 from aqka.cli.predict import export_model, predict
 from aqka.cli.report import report, serve, validate
-from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
@@ -68,18 +67,14 @@ def doctor(as_json: AsJson = False) -> None:
         typer.echo(json.dumps(found, indent=2))
         return
     console = Console()
-    console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
+    console.print(_listed(facts))
     headings = ["extra", "for", "installed", "to install"]
-    rows = [
-        (
-            extra.name,
-            extra.purpose,
-            ", ".join(f"{name} {version}" for name, version in extra.installed.items()),
-            extra.command,
-        )
-        for extra in extras
-    ]
+    rows = [(one.name, one.purpose, _listed(one.installed), one.command) for one in extras]
     console.print(make_table(None, headings, rows, left=headings))
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 COMMANDS: dict[Callable[..., None], str] = {

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from aqka._util.files import as_json as as_json_bytes
+from aqka._util.files import explained
 from aqka._util.progress_bar import progress_bar
 from aqka._util.text import inert, percent
 from aqka.cli.options import AllowCode, AsJson, StudyFile, make_table, quoted, say
@@ -54,7 +56,7 @@ def init(
     if data is None and named:
         raise InputError(f"--{named[0]} is about columns of a file; name the file with --data.")
     if study.exists():
-        raise _exists(study)
+        raise InputError(f"{inert(study, 300)} exists already; name another file.")
     found: Preflight | None = None
     said: list[str] = []
     if data is None:
@@ -70,13 +72,11 @@ def init(
             features=None if features is None else features.split(","),
             drop=[] if drop is None else drop.split(","),
         )
-    try:
-        with study.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise _exists(study) from None
-    except OSError as error:
-        raise InputError(f"{inert(study, 300)} cannot be written: {error.strerror}.") from None
+    with (
+        explained(f"{inert(study, 300)} cannot be written"),
+        study.open("x", encoding="utf-8") as stream,
+    ):
+        stream.write(text)
     if found is not None:
         nested = found.scan.nested
         said.append(
@@ -92,10 +92,6 @@ def init(
         say(sentence)
 
 
-def _exists(study: Path) -> InputError:
-    return InputError(f"{inert(study, 300)} exists already; name another file.")
-
-
 def check(
     study: StudyFile,
     write: Annotated[
@@ -105,7 +101,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say whether a study's kernel is worth any shots, by simulating it; nothing is spent."""
-    from aqka._util.files import as_json as as_json_bytes
     from aqka.study.check import StudyCheck
     from aqka.study.new_study import write_settings
     from aqka.study.schema import load_study
@@ -169,17 +164,12 @@ def print_check(
 
 
 def _sentences(found: "Preflight", shots: str) -> list[str]:
-    kernel, geometric = found.concentration, found.geometric
-    seen = "" if found.evidence.forecast is None else f", as {shots} show them"
-    bought = ""
-    if found.evidence.forecast is not None:
-        how = (
-            "takes" if found.null is not None else "simulates the study's allocator and learner on"
-        )
-        bought = (
-            f" '{found.evidence.forecast.name}' {how} only half of these folds, so it can differ."
-        )
-    fewer = ""
+    kernel, geometric, forecast = found.concentration, found.geometric, found.evidence.forecast
+    seen, fewer = "", ""
+    if forecast is not None:
+        how = "simulates the study's allocator and learner on" if found.null is None else "takes"
+        seen = f", as {shots} show them. '{forecast.name}' {how} only half of these folds, so it "
+        seen += "can differ"
     if found.n_train < found.n_train_given:  # a sample is too small to train on as many points
         fewer = (
             f", not from the study's {found.n_train_given:,}, with as many shots each: with all "
@@ -187,7 +177,7 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
         )
     return [
         f"Models learn from {found.n_train} points each time{fewer}.",
-        f"Settings are scored on the same folds{seen}.{bought}",
+        f"Settings are scored on the same folds{seen}.",
         "The best of many is flattered, here by "
         f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -40,7 +40,7 @@ def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
             typer.echo(f"QPU time: {found.qpu_seconds:.6g} s")
         for problem in found.problems[1:]:
             typer.echo(f"  also: {problem}")
-    _exit_by(found)
+    raise typer.Exit(0 if found.sound else 1)
 
 
 @app.command(epilog="Example: aqka ledger show runs/first")
@@ -48,23 +48,16 @@ def show(run: RunOrLedger, as_json: AsJson = False) -> None:
     """List the entries of a ledger, as far as it can be read. Exit codes: as verify."""
     lines, found = list_entries(run)
     if as_json:
-        entries = [asdict(line) for line in lines]
-        typer.echo(json.dumps({"entries": entries, "summary": found.summary}, indent=2))
+        typer.echo(json.dumps({"entries": lines, "summary": found.summary}, indent=2))
     else:
-        rows = [
-            (
-                line.number,
-                line.time,
-                line.kind,
-                "" if line.round is None else line.round,
-                ", ".join(f"{name} {value}" for name, value in line.facts.items()),
-            )
-            for line in lines
-        ]
+        rows = []
+        for *cells, round, facts in (line.values() for line in lines):
+            words = ", ".join(f"{name} {value}" for name, value in facts.items())
+            rows.append((*cells, "" if round is None else round, words))
         headings = ["entry", "time (UTC)", "kind", "round", "facts"]
         Console().print(make_table(None, headings, rows, left=headings))
         typer.echo(found.summary)
-    _exit_by(found)
+    raise typer.Exit(0 if found.sound else 1)
 
 
 @app.command(epilog="Example: aqka ledger export runs/first counts.csv")
@@ -78,7 +71,7 @@ def export(
     found = _check(run)
     if not found.sound:
         typer.echo(f"error: {found.summary}; nothing is exported.", err=True)
-        _exit_by(found)
+        raise typer.Exit(1)
     rows = write(run, target)
     typer.echo(f"{inert(target, limit=None)}: {rows} rows")
 
@@ -99,35 +92,18 @@ def _check(run: Path) -> "Audit":
     return found
 
 
-def _exit_by(found: "Audit") -> NoReturn:
-    raise typer.Exit(0 if found.sound else 1)
-
-
-@dataclass(frozen=True)
-class LedgerLine:
-    """One entry in short: texts that are safe to print, none longer than 40 characters."""
-
-    number: int
-    time: str
-    kind: str
-    round: int | None
-    facts: dict[str, str]
-
-
-def list_entries(path: str | Path) -> tuple[list[LedgerLine], "Audit"]:
-    """Return the entries that can be read, and what an audit says of the whole."""
+def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "Audit"]:
+    """Return the entries that can be read, safe to print, and what an audit says of the whole."""
     from aqka.runs.audit import Audit
     from aqka.runs.history import fold
     from aqka.runs.ledger import Ledger, ledger_path
 
-    lines: list[LedgerLine] = []
+    lines: list[dict[str, Any]] = []
 
     def note_lines(entries: Iterator["Entry"]) -> Iterator["Entry"]:
         for entry in entries:
-            facts = _facts(entry)
-            lines.append(
-                LedgerLine(entry.number, _time(entry.at), inert(entry.kind), entry.round, facts)
-            )
+            line = {"number": entry.number, "time": _time(entry.at), "kind": inert(entry.kind)}
+            lines.append(line | {"round": entry.round, "facts": _facts(entry)})
             yield entry
 
     with Ledger(ledger_path(path)) as ledger:
@@ -143,8 +119,7 @@ def _facts(entry: "Entry") -> dict[str, str]:
         facts |= {name: fingerprint[name] for name in FINGERPRINT_SHOWN if name in fingerprint}
     for name, array in entry.arrays.items():
         # The sum of counts says most, and the number of points.
-        is_count = name in ("shots", "hits")
-        facts[name] = exact_sum(array) if is_count else array.size
+        facts[name] = exact_sum(array) if name in ("shots", "hits") else array.size
     if "rows" in facts and "cols" in facts:
         del facts["cols"]
         facts["pairs"] = facts.pop("rows")

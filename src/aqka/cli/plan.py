@@ -42,18 +42,15 @@ def plan(
 
     Without a study file, aqka.quote(...) in Python does the same for any number of points.
     """
-    from aqka.study.backends import check_device_name
+    from aqka.study.backends import ibm_device
     from aqka.study.directory import prepare
-    from aqka.study.quoting import (
-        better_design_of,
-        promised_shares,
-        settle_design,
-        study_quote,
-    )
+    from aqka.study.quoting import better_design_of, promised_shares, settle_design, study_quote
 
     device = _device(constants or [])
     prepared = prepare(study, allow_code=allow_code)
-    check_device_name(prepared.study.backend)
+    backend = prepared.study.backend
+    if backend.name == "ibm" and (backend.device or "").startswith("fake_"):
+        ibm_device(backend)  # refuses one that does not exist; what a service has it must tell
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
     found = better_design_of(prepared)
     settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})
@@ -70,8 +67,7 @@ def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
     if budget is not None:
         parse_budget(budget)
         changes["train" if study.budget.total is None else "total"] = budget
-    section = study.budget.model_copy(update=changes)
-    return study.model_copy(update={"budget": section})
+    return study.changed("budget", **changes)
 
 
 def show_quote(
@@ -82,10 +78,7 @@ def show_quote(
     found: "Choice | None" = None,
     promise: "tuple[float, float] | None" = None,
 ) -> None:
-    """Print a quote and what each design promises, as tables or as JSON.
-
-    ``promise`` is the least and the largest share of new points that will cost shots.
-    """
+    """Print a quote, the better design, and between which shares of new points will cost shots."""
     from aqka.cli._tables import print_quote
 
     if as_json:

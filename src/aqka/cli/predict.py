@@ -11,21 +11,12 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import counted, figure_text, inert, spreadsheet_cell
-from aqka.cli.options import (
-    AllowCode,
-    AsJson,
-    Run,
-    Yes,
-    ask_to_spend,
-    describe_part,
-    make_table,
-    say,
-)
-from aqka.cli.stopping import leaving_resumable, this_command
+from aqka.cli import options
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.study.new_points import NewPoints, Start
+    from aqka.study.tables import Columns
 
 SHOWN_POINTS = 20
 MODEL_SUFFIX = ".aqka"
@@ -33,7 +24,7 @@ SHOWN_UNSEEN = 5
 
 
 def predict(
-    run: Run,
+    run: options.Run,
     data: Annotated[
         Path, typer.Argument(help="New points: .csv, .parquet or .npz with the run's columns.")
     ],
@@ -51,8 +42,7 @@ def predict(
         Path | None, typer.Option(help="Write all points to this .csv or .json file.")
     ] = None,
     ceiling: Annotated[
-        str | None,
-        typer.Option(help="Most that these points may take: shots, QPU time or money."),
+        str | None, typer.Option(help="Most that these points may take: shots, QPU time or money.")
     ] = None,
     prior: Annotated[
         str | None,
@@ -61,9 +51,9 @@ def predict(
             "the study's method.prior."
         ),
     ] = None,
-    yes: Yes = False,
-    allow_code: AllowCode = False,
-    as_json: AsJson = False,
+    yes: options.Yes = False,
+    allow_code: options.AllowCode = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict new points with a finished run, on its backend, or with a model file.
 
@@ -76,7 +66,7 @@ def predict(
     """
     from threadpoolctl import threadpool_limits
 
-    from aqka.study.new_points import predict_new_points
+    from aqka.study.new_points import predict_new_points, with_others
 
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")
@@ -88,29 +78,28 @@ def predict(
             )
         _predict_by_model(run, data, output, as_json)
         return
-    with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
+    with options.leaving_resumable(run, inert(options.this_command(), 1000)), threadpool_limits(1):
         found = predict_new_points(
             run,
             data,
             shots,
             _announce,
             prior=prior,
-            confirm=lambda part, device: ask_to_spend(describe_part(part), device, yes),
+            confirm=lambda part, device: options.ask_to_spend(
+                options.describe_part(part), device, yes
+            ),
             ceiling=ceiling,
             allow_code=allow_code,
         )
-    if output is not None:
-        _write_predictions(found, output)
-    if as_json:
-        typer.echo(json.dumps(_prediction_facts(found), indent=2))
-    else:
-        print_predictions(found, output, Console())
+    rows = with_others(found.rows(), {}, found.truth)
+    named = found.others, found.id
+    _deliver(_facts(found), rows, named, found.classes, _sentences(found, output), output, as_json)
 
 
 def export_model(
-    run: Run,
+    run: options.Run,
     output: Annotated[Path, typer.Argument(help=f"File to write, ending in {MODEL_SUFFIX}.")],
-    allow_code: AllowCode = False,
+    allow_code: options.AllowCode = False,
 ) -> None:
     """Write the model of a finished run to a file that answers points without a backend.
 
@@ -122,14 +111,14 @@ def export_model(
     if output.suffix != MODEL_SUFFIX:
         raise InputError(f"output must end in {MODEL_SUFFIX}, got {inert(output.name)!r}.")
     model = export_model(run, output, allow_code=allow_code)
-    say(f"{inert(output, 300)} answers points with the columns {inert(model.columns, 300)}")
+    options.say(f"{inert(output, 300)} answers points with the columns {inert(model.columns, 300)}")
 
 
 def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: bool) -> None:
     """Print or write what a model file answers, without a shot."""
     from aqka.study.model_file import load_model
     from aqka.study.new_points import read_new_points, with_others
-    from aqka.study.tables import other_columns, point_names
+    from aqka.study.tables import other_columns
 
     loaded = load_model(model)
     encoding, classes = loaded.encoding, loaded.classes.tolist()
@@ -137,63 +126,84 @@ def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: boo
     found, count = loaded.predict(table.X), len(table.X)
     clipped, unseen = encoding.n_outside(table.X), encoding.unseen(table.other_texts)
     others = other_columns(data, encoding.columns, [loaded.id or ""], count)
-    rows, answered = with_others(found.rows(), others), int(found.settled.sum())
-    facts = {"answered": answered, "clipped": clipped, "unseen": unseen, "points": rows}
-    if output is not None:
-        _write_rows(output, [one_column_per_class(row, classes) for row in rows], facts)
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    name = loaded.id if loaded.id in others else None
-    names = point_names(others.get(name or ""), count)
-    _print_table(found.rows(), names, name, classes, Console())
+    rows, answered = found.rows(), int(found.settled.sum())
+    facts = {"answered": answered, "clipped": clipped, "unseen": unseen}
+    facts["points"] = with_others(rows, others)
     rest = "" if answered == count else "; the others need a backend"
-    say(f"{answered} of {counted(count, 'point')} answered without a shot{rest}")
-    for sentence in (_about_decision(classes), *_about_values(clipped, unseen)):
-        say(sentence)
+    said = [
+        f"{answered} of {counted(count, 'point')} answered without a shot{rest}",
+        _about_decision(classes),
+        *_about_values(clipped, unseen),
+    ]
+    _deliver(facts, rows, (others, loaded.id), classes, said, output, as_json)
 
 
 def _announce(start: "Start") -> None:
     from aqka.designs.prior import PredictionPrior
 
-    answered = ""
+    answered, least = "", PredictionPrior.least_audited
     if start.audited:
-        answered = f"; the prior would answer {start.audited:,} of them, but its audit measures "
-        answered += f"at least {PredictionPrior.least_audited}"
+        would = f"; the prior would answer {start.audited:,} of them"
+        answered = f"{would}, but its audit measures at least {least}"
     elif start.free is not None:
         answered = f"; the prior answers {start.free:,} of them without one"
-    say(f"{counted(start.points, 'point')}, at most {start.shots:,} shots{answered}", err=True)
+    options.say(
+        f"{counted(start.points, 'point')}, at most {start.shots:,} shots{answered}", err=True
+    )
     for sentence in _about_values(0, start.unseen):
-        say(sentence, err=True)
+        options.say(sentence, err=True)
 
 
-def _write_predictions(found: "NewPoints", output: Path) -> None:
-    rows = [one_column_per_class(row, found.classes) for row in found.records()]
-    _write_rows(output, rows, _prediction_facts(found))
+def _deliver(
+    facts: dict[str, Any],
+    rows: list[dict[str, Any]],
+    named: "tuple[Columns, str | None]",
+    classes: list[Any],
+    sentences: list[str],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Write points, and print them as JSON or the first ones, ``named`` by a column, as a table."""
+    from aqka.study.tables import point_names
+
+    if output is not None:
+        _write(output, facts, classes)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    others, id = named
+    columns = [column for column in rows[0] if column != "point"]
+    names = point_names(others.get(id or ""), len(rows))
+    shown = [
+        [inert(cell, 20) for cell in (name, *(_cell(row, c, classes) for c in columns))]
+        for name, row in zip(names[:SHOWN_POINTS], rows, strict=False)
+    ]
+    left = ["label", "answered_by", *(["truth"] if classes else [])]
+    headings = [inert(id if id in others else "point", 20), *columns]
+    Console().print(options.make_table(None, headings, shown, left=left, compact=True))
+    for sentence in sentences:
+        options.say(sentence)
 
 
-def _write_rows(output: Path, rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+def _write(output: Path, facts: dict[str, Any], classes: list[Any]) -> None:
     """Write points as a CSV file, or all that is known as JSON."""
-    from aqka._util.files import as_json, write_atomically
+    from aqka._util.files import as_json, explained, write_atomically
 
     if output.suffix.lower() == ".json":
         content = as_json(facts)
     else:
+        rows = [one_column_per_class(row, classes) for row in facts["points"]]
         stream = io.StringIO(newline="")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(map(spreadsheet_cell, rows[0]))
         writer.writerows([spreadsheet_cell(cell_text(v)) for v in row.values()] for row in rows)
         content = stream.getvalue().encode()
-    try:
+    remedy = "; no shot is lost, give the command again with another name"
+    with explained(f"--output {inert(output, 300)} cannot be written", remedy):
         write_atomically(output, content)
-    except OSError as error:
-        raise InputError(
-            f"--output {inert(output, 300)} cannot be written: {error.strerror}; no shot is lost, "
-            "give the command again with another name."
-        ) from None
 
 
-def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
+def _facts(found: "NewPoints") -> dict[str, Any]:
     prediction = found.prediction
     return {
         "level": prediction.level,
@@ -210,35 +220,6 @@ def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
     }
 
 
-def print_predictions(found: "NewPoints", output: Path | None, console: Console) -> None:
-    """Print the first points, what they cost, and where all of them are."""
-    from aqka.study.new_points import with_others
-
-    rows, name = with_others(found.rows(), {}, found.truth), found.id
-    _print_table(rows, found.names, name if name in found.others else None, found.classes, console)
-    for sentence in _sentences(found, output):
-        say(sentence)
-
-
-def _print_table(
-    rows: list[dict[str, Any]],
-    names: list[str],
-    id: str | None,
-    classes: list[Any],
-    console: Console,
-) -> None:
-    """Print the first points under their names, without other columns of their file."""
-    columns = [column for column in rows[0] if column != "point"]
-    cells = [
-        [name, *(_cell(row, c, classes) for c in columns)]
-        for name, row in zip(names, rows, strict=True)
-    ]
-    shown = [[inert(cell, 20) for cell in row] for row in cells[:SHOWN_POINTS]]
-    left = ["label", "answered_by", *(["truth"] if classes else [])]
-    headings = [inert(id or "point", 20), *columns]
-    console.print(make_table(None, headings, shown, left=left, compact=True))
-
-
 def _cell(row: dict[str, Any], column: str, classes: list[Any]) -> str:
     """Return a cell short enough for a terminal; of several classes, the number of the label."""
     value = row[column]
@@ -253,9 +234,8 @@ def _cell(row: dict[str, Any], column: str, classes: list[Any]) -> str:
 
 def _about_decision(classes: list[Any]) -> str:
     """Return how the numbers of a table of classes are to be read."""
-    first, second = inert(classes[0], 50), inert(classes[1], 50)
     if len(classes) == 2:
-        return f"A decision above 0 means {second}, below 0 {first}"
+        return f"A decision above 0 means {inert(classes[1], 50)}, below 0 {inert(classes[0], 50)}"
     return (
         f"Decisions are those of the point's label; --output and --json give those of all "
         f"{len(classes)} classes"
@@ -322,27 +302,17 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
 
 
 def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[str, Any]:
-    """Return a row whose lists, one number for each of several classes, are columns of their own.
-
-    Examples
-    --------
-    >>> one_column_per_class({"point": 0, "low": [-1.5, 2.0]}, ["a", "b"])
-    {'point': 0, 'low_a': -1.5, 'low_b': 2.0}
-    """
+    """Return a row whose lists, a number for each of several classes, are columns of their own."""
     columns: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, list):
-            pairs = zip(classes, value, strict=True)
-            columns |= {f"{name}_{label}": number for label, number in pairs}
-        else:
-            columns[name] = value
+        names = [f"{name}_{label}" for label in classes] if isinstance(value, list) else [name]
+        values = value if isinstance(value, list) else [value]
+        columns |= dict(zip(names, values, strict=True))
     return columns
 
 
 def cell_text(value: Any) -> str:
-    """Return a value for a table; for several classes the numbers of all."""
-    if isinstance(value, list):
-        return " ".join(f"{number:.4f}" for number in value)
+    """Return a value for a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from aqka._util.files import as_json as written
 from aqka._util.text import inert
 from aqka.cli.options import AsJson, make_table, say
 
@@ -32,12 +33,10 @@ def report(
     """Write one HTML file about a run that opens anywhere, offline; or compare several runs."""
     from threadpoolctl import threadpool_limits
 
-    from aqka._util.files import as_json as written
     from aqka.report.run_page import collect, summary, write_report
     from aqka.study.directory import REPORT_NAME
 
-    default = Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME
-    target = output or default
+    target = output or (Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME)
     with threadpool_limits(1):
         reports = collect(runs)
         write_report(reports, target)
@@ -73,10 +72,8 @@ def validate(
 
     Exact are whole states up to 14 qubits, and light cones above.
     """
-    from aqka._util.files import as_json as written
     from aqka.study.backends import ibm_device
-    from aqka.study.store import RunStore
-    from aqka.study.study_run import chip_places, validate_run
+    from aqka.study.store import RunStore, chip_places, validate_run
 
     store = RunStore(run)
     places = None if picture is None else chip_places(store)

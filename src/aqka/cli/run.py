@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,18 +13,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import counted, inert
-from aqka.cli.options import (
-    AllowCode,
-    AsJson,
-    Run,
-    StudyFile,
-    Yes,
-    ask_to_spend,
-    describe_quote,
-    quoted,
-    say,
-)
-from aqka.cli.stopping import leaving_resumable
+from aqka.cli import options
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
@@ -33,7 +22,7 @@ if TYPE_CHECKING:
     from aqka.study.carry_out import Watcher
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
-    from aqka.study.study_run import StudyRun
+    from aqka.study.store import StudyRun
 
 LOOK_SECONDS = 0.5
 RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
@@ -42,14 +31,14 @@ AT_REST = ("interrupted", "cancelled", "stopped")
 
 
 def run(
-    study: StudyFile,
+    study: options.StudyFile,
     output: Annotated[Path | None, typer.Option(help="Directory of the run.")] = None,
-    yes: Yes = False,
+    yes: options.Yes = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the quote on its device; submit nothing.")
     ] = False,
-    allow_code: AllowCode = False,
-    as_json: AsJson = False,
+    allow_code: options.AllowCode = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Spend a study's budget; on paid hardware the quote is shown first, and you are asked.
 
@@ -75,27 +64,26 @@ def run(
 
 
 def resume(
-    run: Run,
-    yes: Yes = False,
+    run: options.Run,
+    yes: options.Yes = False,
     ceiling: Annotated[
         str | None,
         typer.Option(help="In place of the study's: shots, QPU time or money for all of the run."),
     ] = None,
-    allow_code: AllowCode = False,
-    as_json: AsJson = False,
+    allow_code: options.AllowCode = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
     from aqka.study import carry_out
     from aqka.study.directory import RESULTS_NAME, is_held
     from aqka.study.progress import lacks_report
-    from aqka.study.store import RunStore
-    from aqka.study.study_run import load_study_run
+    from aqka.study.store import RunStore, load_study_run
 
     store = RunStore(run)
     store.prepared(allow_code=allow_code)  # refuses what cannot be resumed
     if not store.complete:
-        options: Any = {"ceiling": ceiling, "allow_code": allow_code}
-        _spend(lambda watcher: carry_out.resume(store, watcher, **options), run, as_json, yes)
+        given: Any = {"ceiling": ceiling, "allow_code": allow_code}
+        _spend(lambda watcher: carry_out.resume(store, watcher, **given), run, as_json, yes)
         return
     if lacks_report(store) and not is_held(run):  # a kill may have come before it
         _write_report(load_study_run(store))
@@ -104,11 +92,11 @@ def resume(
     else:
         typer.echo(
             f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}, or: "
-            f"aqka report {quoted(run)}"
+            f"aqka report {options.quoted(run)}"
         )
 
 
-def status(run: Run, as_json: AsJson = False) -> None:
+def status(run: options.Run, as_json: options.AsJson = False) -> None:
     """Show where a run stands, also while another process works on it; ask about its jobs."""
     from aqka.cli._tables import progress_table
     from aqka.study.progress import ProgressReader, ask_jobs
@@ -121,11 +109,11 @@ def status(run: Run, as_json: AsJson = False) -> None:
         return
     Console().print(progress_table(str(run), now))
     if now.resumable:
-        typer.echo(f"Go on with: aqka resume {quoted(run)}")
+        typer.echo(f"Go on with: aqka resume {options.quoted(run)}")
 
 
 def watch(
-    run: Run,
+    run: options.Run,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a look.")] = False,
 ) -> None:
@@ -143,33 +131,34 @@ def watch(
     now = reader.look()
     waits_until = time.monotonic() + RESUME_SECONDS
     if now.state in AT_REST:
-        typer.echo(f"{now.state}; waiting for: aqka resume {quoted(run)}", err=True)
-    try:
-        with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
-            while True:
-                if as_json:
-                    typer.echo(_as_line(now))
-                if now.state not in AT_REST:
-                    waits_until = -math.inf  # seen at work: when it rests again, the watch ends
-                if now.state == "finished" or (
-                    now.state in AT_REST and time.monotonic() >= waits_until
-                ):
-                    break
-                time.sleep(every)
-                now = reader.look()
-                live.update(progress_table(str(run), now))
-    except KeyboardInterrupt:
-        return  # the watcher goes, the run goes on
+        typer.echo(f"{now.state}; waiting for: aqka resume {options.quoted(run)}", err=True)
+    with (
+        suppress(KeyboardInterrupt),  # the watcher goes, the run goes on
+        Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live,
+    ):
+        while True:
+            if as_json:
+                typer.echo(_as_line(now))
+            rests = now.state in AT_REST
+            if not rests:
+                waits_until = -math.inf  # seen at work: when it rests again, the watch ends
+            if now.state == "finished" or (rests and time.monotonic() >= waits_until):
+                break
+            time.sleep(every)
+            now = reader.look()
+            live.update(progress_table(str(run), now))
 
 
-def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> None:
+def cancel(
+    run: options.Run, allow_code: options.AllowCode = False, as_json: options.AsJson = False
+) -> None:
     """Cancel the jobs of a run that wait in a queue; resume goes on with it.
 
     Another process at work on the run stops before its next submission. A job that is being run is
     left alone, and collected when the run is resumed.
     """
     from aqka.cli._tables import job_text
-    from aqka.study.cancel import cancel_run
+    from aqka.study.carry_out import cancel_run
 
     found = cancel_run(run, allow_code=allow_code)
     if as_json:
@@ -181,7 +170,7 @@ def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> 
         typer.echo("no job waits")
     if not found.stopped:
         typer.echo("another process is at work on the run; it stops before its next submission")
-    typer.echo(f"Go on with: aqka resume {quoted(run)}")
+    typer.echo(f"Go on with: aqka resume {options.quoted(run)}")
 
 
 def _spend(
@@ -196,12 +185,14 @@ def _spend(
 
     made: list[RunReport | None] = []
     with (
-        leaving_resumable(directory, f"aqka resume {quoted(directory)}"),
+        options.leaving_resumable(directory, f"aqka resume {options.quoted(directory)}"),
         threadpool_limits(1),
         _live(directory) as look,
     ):
         watcher = Watcher(
-            confirm=lambda quote, device: ask_to_spend(describe_quote(quote), device, yes),
+            confirm=lambda quote, device: options.ask_to_spend(
+                options.describe_quote(quote), device, yes
+            ),
             on_start=lambda *started: _announce(directory, *started),
             on_round=look,
             # While the run is still held, so that others see that it is not at its end.
@@ -235,24 +226,24 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
         write_report([report], done.directory / REPORT_NAME)
     except (Exception, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else inert(error, 300)
-        again = f"aqka report {quoted(done.directory)}"
-        say(f"No report: {reason or type(error).__name__}. Try: {again}", err=True)
+        again = f"aqka report {options.quoted(done.directory)}"
+        options.say(f"No report: {reason or type(error).__name__}. Try: {again}", err=True)
         return None
     return report
 
 
 def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
     unit, count, _ = quote.units
-    say(
+    options.say(
         f"{inert(directory, 300)}: {quote.shots:,} shots for {counted(count, unit)} in "
         f"{counted(quote.submissions, 'submission')}, then at most {test_shots:,} for "
         f"predictions. {quote.split}".rstrip(),
         err=True,
     )
     if prepared.design_reason is not None:
-        say(inert(prepared.design_reason, 300), err=True)
+        options.say(inert(prepared.design_reason, 300), err=True)
     for sentence in quote.warnings:
-        say(f"Warning: {sentence}", err=True)
+        options.say(f"Warning: {sentence}", err=True)
 
 
 @contextmanager

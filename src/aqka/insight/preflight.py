@@ -78,7 +78,7 @@ class Preflight(Shown):
         if not self.training:
             return found
         trained, metric = self.training[-1], self.metrics[0]
-        how = "exact" if self.evidence.forecast is None else "at this budget"
+        how = trained.name.removeprefix("trained map, ")
         words = (
             f"{found.sentence} This is about the map before training; trained, its {metric} is "
             f"{trained.means[0]:.2f} ± {trained.errors[0]:.2f} {how}."
@@ -262,6 +262,10 @@ def preflight(
         n_tried=len(candidates),
         seconds=seconds if wide else None,
     )
+    training: tuple[FoldScores, ...] = ()
+    if trainable is not None:  # shots of a projected kernel are none on pairs
+        bought_by = spending if trainable.design.counts_entries else None
+        training = nested_scores(trainable, mine.angles, targets, folds, model, seed, bought_by)
     per_pair = None if spending is None or wide else spending.shots_per_pair
     return Preflight(
         n_points=len(targets),
@@ -276,9 +280,7 @@ def preflight(
         scan=tried,
         null=null,
         linear_share=exact_kernels.linear_share(table, mine.features) if wide else None,
-        training=()
-        if trainable is None
-        else nested_scores(trainable, mine.angles, targets, folds, model, seed, spending),
+        training=training,
     )
 
 

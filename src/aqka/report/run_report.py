@@ -37,7 +37,7 @@ from aqka.study import progress
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.map_training import map_usage
-from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
+from aqka.study.method import class_labels_of, learner_of, target_interval
 from aqka.study.quoting import stored_quote
 from aqka.study.results import (
     ValueScores,
@@ -47,8 +47,7 @@ from aqka.study.results import (
     used_by,
 )
 from aqka.study.rivals import ExactKernel, models_beside, stored_beside
-from aqka.study.store import RunStore
-from aqka.study.study_run import StudyRun, load_study_run
+from aqka.study.store import RunStore, StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
@@ -189,18 +188,17 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     study, points, feature_map = run.study, run.points, _feature_map(run)
     beside = stored_beside(run.results) or models_beside(study, points, feature_map)
     tested, quoted, trained = _tested(run), stored_quote(run.results), _trained(run)
-    sentinels = sentinel_shots(run.history)
-    used = used_by(run.history, run.predictions, sentinels, study.budget.rate)
+    used = used_by(run.history, run.predictions, study.budget.rate)
     used |= map_usage(run.results.get("map_training"))
     # The test points by their names in the user's file; what circuits get differs with the map.
-    test_points = f"{study.data.source} {points.origin.test_ids} {points.test_labels.tolist()!r}"
+    test_points = f"{study.data.source} {points.test_ids} {points.test_labels.tolist()!r}"
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run), used),
         **trained,
         tested=tested,
         rivals=rivals_beside(tested, points.test_labels, points.train_labels, beside),
         exact=beside.exact,
-        ids=_names(points.origin.train_ids),
+        ids=_names(points.train_ids),
         labels=_names(points.train_labels),
         data=text_digest(test_points),
         study_text=run.text,
@@ -261,7 +259,7 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         values = falling_eigenvalues(session.estimate().kernel)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    assess = progress.make_assess(problem, labels, learner, diagnostics)
+    assess = progress.make_assess(run.study, run.points, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return {
         "measured": measured_pairs(table, values, sensitivity),
@@ -336,7 +334,7 @@ def _tested(run: StudyRun) -> Tested | None:
         found = with_total_interval(found, run.session, learner, repetitions=REDRAWN_TRAININGS)
     several = found.f.ndim > 1
     common: dict[str, Any] = {
-        "ids": _names(points.origin.test_ids),
+        "ids": _names(points.test_ids),
         "total_low": None if several else found.total_low,
         "total_high": None if several else found.total_high,
         "no_total": no_total or ("there are more than two classes" if several else ""),
@@ -404,7 +402,7 @@ def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not measured.is_fidelity:
         notes.append("The exact kernel shown is the fidelity kernel, not the one measured.")
-    if run.points.origin.train_columns is None:
+    if run.points.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")
     if run.session.done and predictions is not None and not predictions.sound:

@@ -7,18 +7,12 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import (
-    MAX_CELLS,
-    MAX_COLUMNS,
-    MAX_FILE_BYTES,
-    MAX_ROWS,
-    MAX_UNPACKED_BYTES,
-)
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, MAX_UNPACKED_BYTES
 from aqka._util.files import check_file, read_text
 from aqka._util.optional import require
 from aqka._util.text import inert
@@ -42,11 +36,8 @@ def too_large(name: str) -> InputError:
     )
 
 
-class Batch(NamedTuple):
-    """Some rows of a file: where each stands in it, and their cells by column."""
-
-    places: Sequence[str]
-    cells: dict[str, list[Any]]
+Batch = tuple[list[str], dict[str, list[Any]]]
+"""Some rows of a file: where each stands in it, and their cells by column."""
 
 
 class CsvFile:
@@ -65,15 +56,13 @@ class CsvFile:
                 f"{self._name} is empty or has no header; the first line names the columns."
             )
         self._delimiter = max(",;\t", key=first.count)
-        self.header = [cell.strip() for row, _ in self._rows(1) for cell in row]
+        self.header = [cell.strip() for cell in next(self._rows())[0]]
 
-    def _rows(self, most: int | None = None) -> Iterator[tuple[list[str], int]]:
+    def _rows(self) -> Iterator[tuple[list[str], int]]:
         """Yield rows with their lines, the header first and without blank lines."""
         reader = csv.reader(io.StringIO(self._text, newline=""), delimiter=self._delimiter)
         try:
-            for count, row in enumerate(filter(None, reader)):
-                if count == most:
-                    return
+            for row in filter(None, reader):
                 yield row, reader.line_num
         except csv.Error as error:
             raise InputError(
@@ -95,7 +84,7 @@ class CsvFile:
                 )
             if count > MAX_ROWS or count * len(wanted) > MAX_CELLS:
                 raise too_large(self._name)
-            yield Batch([place], {name: [row[position[name]]] for name in wanted})
+            yield [place], {name: [row[position[name]]] for name in wanted}
 
 
 class ParquetFile:
@@ -104,7 +93,13 @@ class ParquetFile:
     def __init__(self, path: Path) -> None:
         self._path, self._name = path, inert(path.name)
         with _clear_errors(path) as parquet, parquet.ParquetFile(path, memory_map=False) as file:
-            self._rows = _declared_rows(file.metadata, self._name)
+            about = file.metadata
+            groups = [about.row_group(k) for k in range(about.num_row_groups)]
+            declared = sum(group.total_byte_size for group in groups)
+            self._rows = int(max(about.num_rows, sum(group.num_rows for group in groups)))
+            too_wide = about.num_columns > MAX_COLUMNS
+            if self._rows > MAX_ROWS or too_wide or declared > MAX_UNPACKED_BYTES:
+                raise too_large(self._name)  # before anything is unpacked
             self._schema = file.schema_arrow
             self.header = [str(column) for column in self._schema.names]
 
@@ -128,7 +123,7 @@ class ParquetFile:
                     }
                     places = [f"{name}, row {first + k}" for k in range(len(batch))]
                     first += len(batch)
-                    yield Batch(places, cells)
+                    yield places, cells
 
 
 @contextmanager
@@ -144,16 +139,6 @@ def _clear_errors(path: Path) -> Iterator[Any]:
     except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
         name = inert(path.name)
         raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
-
-
-def _declared_rows(about: Any, name: str) -> int:
-    """Return the rows of a file; refuse one that says it unpacks to too much, before it does."""
-    groups = [about.row_group(k) for k in range(about.num_row_groups)]
-    declared = sum(group.total_byte_size for group in groups)
-    rows = max(about.num_rows, sum(group.num_rows for group in groups))
-    if rows > MAX_ROWS or about.num_columns > MAX_COLUMNS or declared > MAX_UNPACKED_BYTES:
-        raise too_large(name)
-    return int(rows)
 
 
 def _is_text(kind: Any, column: str, rows: int, name: str) -> bool:
@@ -191,8 +176,11 @@ def _cells(column: Any, rows: int, name: str) -> list[Any]:
     return cells
 
 
-class _TooLargeError(Exception):
-    """An array declares more than any table may have."""
+def as_npz(arrays: dict[str, Any]) -> bytes:
+    """Return arrays as the bytes of an npz file."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
 
 
 def read_arrays(path: Path, what: str = "npz file") -> dict[str, NDArray[Any]]:
@@ -204,14 +192,15 @@ def read_arrays(path: Path, what: str = "npz file") -> dict[str, NDArray[Any]]:
             members = archive.infolist()
             unpacked = sum(member.file_size for member in members)
             if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED_BYTES:
-                raise _TooLargeError
+                raise too_large(name)
             found = {}
             for member in members:
                 with archive.open(member) as stream:
-                    found[member.filename.removesuffix(".npy")] = _array(stream, member.file_size)
+                    array = _array(stream, member.file_size, name)
+                found[member.filename.removesuffix(".npy")] = array
             return found
-    except _TooLargeError:
-        raise too_large(name) from None
+    except InputError:
+        raise
     except Exception as error:  # zipfile, its codecs and numpy raise many kinds
         writer = "numpy.savez" if what == "npz file" else "aqka export-model"
         raise InputError(
@@ -220,7 +209,7 @@ def read_arrays(path: Path, what: str = "npz file") -> dict[str, NDArray[Any]]:
         ) from None
 
 
-def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
+def _array(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
     """Read one array after checking that its header declares what the archive holds."""
     shape, fortran, dtype = HEADER_READERS[np.lib.format.read_magic(stream)](stream)
     if dtype.hasobject:
@@ -228,17 +217,12 @@ def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
     count = math.prod(shape)
     # An array without a single number can still have a billion rows, which others would count.
     if max(shape, default=0) > MAX_ROWS or count * max(8, dtype.itemsize) > 8 * MAX_CELLS:
-        raise _TooLargeError
+        raise too_large(name)
     if min(shape, default=0) < 0 or stream.tell() + count * dtype.itemsize != size:
         raise ValueError("an array's header does not match its length")
     flat = np.frombuffer(stream.read(), dtype=dtype, count=count)
-    _check_characters(flat)
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
-
-
-def _check_characters(texts: NDArray[Any]) -> None:
-    """Refuse texts with numbers that stand for no character, which numpy cannot even show."""
-    if texts.dtype.kind == "U" and texts.size and texts.dtype.itemsize:
-        codes = texts.view(texts.dtype.byteorder.replace("=", "") + "u4")
-        if codes.max() > 0x10FFFF:
+    if flat.dtype.kind == "U" and flat.size and flat.dtype.itemsize:
+        codes = flat.view(flat.dtype.byteorder.replace("=", "") + "u4")
+        if codes.max() > 0x10FFFF:  # numpy cannot even show such a text
             raise ValueError(f"a text holds the code {int(codes.max()):#x}, which is no character")
+    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)

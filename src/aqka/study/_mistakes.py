@@ -1,4 +1,4 @@
-"""What is wrong with a study file, in words that say how to mend it."""
+"""What is wrong with a study file, in words that say how to correct it."""
 
 import os
 import re
@@ -56,12 +56,8 @@ def _keys(content: Any) -> Iterator[str]:
 def explain(error: ValidationError, model: type[BaseModel], text: str, name: str) -> str:
     """Return the first errors as sentences, each with its line and the nearest valid key."""
     found = error.errors(include_url=False, include_input=False)
-    sentences = []
-    for item in found:
-        # Of a union every branch complains; the place is the same.
-        sentence = _sentence(item, model, text)
-        if sentence not in sentences:
-            sentences.append(sentence)
+    # Every branch of a union complains, in the same place.
+    sentences = list(dict.fromkeys(_sentence(item, model, text) for item in found))
     more = f" (and {len(sentences) - MAX_SHOWN} more)" if len(sentences) > MAX_SHOWN else ""
     return f"{name}, {'; '.join(sentences[:MAX_SHOWN])}{more}."
 
@@ -80,9 +76,9 @@ def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
         return f"{place}{where} must be a table: write [{where}] on a line of its own"
     # pydantic's own words; what a validator of ours raised comes after this prefix.
     message = item["msg"].removeprefix("Value error, ").rstrip(".")
-    if item["type"] == "value_error":
-        return f"{place}{where}: {message}"
-    return f"{place}{where}: {message[:1].lower()}{message[1:]}"
+    if item["type"] != "value_error":
+        message = message[:1].lower() + message[1:]
+    return f"{place}{where}: {message}"
 
 
 def _unknown_key(keys: list[str], section: type[BaseModel], model: type[BaseModel]) -> str:

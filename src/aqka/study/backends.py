@@ -1,25 +1,15 @@
 """The backends of a study: for the training kernel, and for the test-by-train block."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from aqka import backends
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends import (
-    AerBackend,
-    Backend,
-    JobShape,
-    LightConeBackend,
-    PennylaneBackend,
-    RuntimeBackend,
-    SamplerBackend,
-    StatevectorBackend,
-    depolarising_noise,
-)
+from aqka.backends import Backend, RuntimeBackend, SamplerBackend
 from aqka.backends.runtime import fake_device
 from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
@@ -30,7 +20,7 @@ from aqka.study.directory import Prepared
 from aqka.study.feature_maps import call_own
 from aqka.study.method import runs_inverse
 from aqka.study.points import Points
-from aqka.study.schema import BackendSection, SentinelSection
+from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -41,83 +31,77 @@ OWN_OPTIONS = ("account", "mode")  # of [backend] options; the others are the sa
 class StudyBackends(AbstractContextManager["StudyBackends"]):
     """What measures the training points, and the test points; None where there are none.
 
-    Nothing is billed before it is entered; at the end a session is closed, whatever ended it.
+    ``device`` is what is watched by sentinels, if there are any. Nothing is billed before it is
+    entered; at the end a session is closed, whatever ended it.
     """
 
-    def __init__(self, train: Backend, test: Backend | None) -> None:
-        self.train, self.test = train, test
-        self._device = train
+    def __init__(self, train: Backend, test: Backend | None, device: Backend) -> None:
+        self.train, self.test, self.device = train, test, device
 
-    @property
-    def n_tiles(self) -> int:
-        """How many circuits run side by side."""
-        return self._device.n_tiles
+    def __enter__(self) -> "StudyBackends":
+        if isinstance(self.device, RuntimeBackend):
+            self.device.__enter__()
+        return self
 
-    def watch(self, section: SentinelSection, n_points: int) -> None:
-        """Measure the diagonal of some training points, evenly spread, in every round."""
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self.device, RuntimeBackend):
+            self.device.close()
+
+
+def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
+    """Make the backends of a settled study; new points in place of ``test`` have no sentinels."""
+    points = prepared.points if test is None else replace(prepared.points, test=test)
+    train, block = device, _ = _plain_backends(prepared, points)
+    section, n_points = prepared.study.sentinels, len(points.train)
+    if test is None and section.points:
         if section.points > n_points:
             raise InputError(
                 f"sentinels.points is {section.points}, but there are {n_points} training points."
             )
-        chosen = [k * n_points // section.points for k in range(section.points)]
-        kind = SentinelBackend if self.n_tiles == 1 else TileSentinelBackend
-        self.train = kind(self.train, chosen, section.shots)
-
-    def __enter__(self) -> "StudyBackends":
-        if isinstance(self._device, RuntimeBackend):
-            self._device.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if isinstance(self._device, RuntimeBackend):
-            self._device.close()
+        chosen = [k * n_points // section.points for k in range(section.points)]  # evenly spread
+        kind = SentinelBackend if device.n_tiles == 1 else TileSentinelBackend
+        train = kind(device, chosen, section.shots)
+    return StudyBackends(train, block, device)
 
 
-def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
-    """Make the backends of a study whose design is settled; the second measures its test points.
-
-    ``test`` takes their place: new points, which are measured without sentinels.
-    """
-    points = prepared.points if test is None else replace(prepared.points, test=test)
-    made = _plain_backends(prepared, points)
-    if test is None and prepared.study.sentinels.points:
-        made.watch(prepared.study.sentinels, len(points.train))
-    return made
-
-
-def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
+def _plain_backends(prepared: Prepared, points: Points) -> tuple[Backend, Backend | None]:
     study, circuit, code = prepared.study, prepared.circuit, prepared.code
     section, design = study.backend, study.method.design
     train, test = points.train, points.test if len(points.test) else None
     columns = train if runs_inverse(study) else None
     options: dict[str, Any] = {"seed": study.seed}
 
-    def simulated(kind: Any, **more: Any) -> StudyBackends:
+    def simulated(kind: Any, **more: Any) -> tuple[Backend, Backend | None]:
         given = options | more
         block = None if test is None else kind(test, circuit, columns=columns, **given)
-        return StudyBackends(kind(train, circuit, **given), block)
+        return kind(train, circuit, **given), block
 
     if section.name == "statevector":
         _check_states(points, circuit)
-        return simulated(StatevectorBackend)
+        return simulated(backends.StatevectorBackend)
     if section.name == "light-cone":
-        return simulated(LightConeBackend, noise=section.noise)
+        return simulated(backends.LightConeBackend, noise=section.noise)
     if section.name == "aer":
         require("qiskit_aer", "aer")
-        noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        return simulated(AerBackend, noise=noise, design=design)
+        noise = backends.depolarising_noise(*(section.noise or (0.0, 0.0)))
+        return simulated(backends.AerBackend, noise=noise, design=design)
     if section.name == "pennylane":
         device = code.get("device", section.device)
-        return simulated(PennylaneBackend, device=device, design=design)
+        return simulated(backends.PennylaneBackend, device=device, design=design)
     options |= section.transpile.model_dump(exclude={"pass_manager"}) | {"design": design}
-    passes = code.get("transpile.pass_manager")
-    manager = None if passes is None else made_pass_manager(passes)
+    key, manager = "transpile.pass_manager", None
+    if key in code:
+        manager = call_own(f"backend.{key}", code[key])
+        if not isinstance(manager, require("qiskit.transpiler", "qiskit").PassManager):
+            raise InputError(
+                f"backend.{key} must make a qiskit PassManager, got {type(manager).__name__}."
+            )
     backend: SamplerBackend | RuntimeBackend
     if section.name == "sampler":
         # A function that takes a seed makes a simulator, whose cost is per row and not per shot.
         takes_seed = bool(signature(code["device"]).parameters)
         sampler = code["device"] if takes_seed else call_own("backend.device", code["device"])
-        shape = JobShape(free_shots=takes_seed or runs_here(sampler))
+        shape = backends.JobShape(free_shots=takes_seed or runs_here(sampler))
         backend = SamplerBackend(
             sampler, train, circuit, target_backend=manager, jobs=shape, **options
         )
@@ -127,24 +111,13 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
         backend = RuntimeBackend(
             ibm_device(section), train, circuit, pass_manager=manager, **options
         )
-    return StudyBackends(backend, None if test is None else backend.with_points(test, columns))
+    return backend, None if test is None else backend.with_points(test, columns)
 
 
 def _device_options(section: BackendSection) -> dict[str, Any] | None:
     """Return the options of a RuntimeBackend."""
     own = {key: value for key, value in section.options.items() if key not in OWN_OPTIONS}
     return own or None
-
-
-def made_pass_manager(function: Callable[..., Any]) -> Any:
-    """Return the pass manager that a function makes."""
-    made = call_own("backend.transpile.pass_manager", function)
-    if not isinstance(made, require("qiskit.transpiler", "qiskit").PassManager):
-        raise InputError(
-            "backend.transpile.pass_manager must make a qiskit PassManager, got "
-            f"{type(made).__name__}."
-        )
-    return made
 
 
 def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
@@ -156,9 +129,8 @@ def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
         raise InputError(
             f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
             f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f} and "
-            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: a study keeps as "
-            "many principal components as feature_map.qubits, for example 4. "
-            f"{MORE_QUBITS}"
+            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: a study keeps as many "
+            f"principal components as feature_map.qubits, for example 4. {MORE_QUBITS}"
         )
 
 
@@ -191,10 +163,9 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
             f"backend.name is {section.name!r}, which has no chip; tiles are for 'ibm', for "
             "example with device = 'fake_fez'."
         )
-    chip = ibm_device(section)
-    points, design = prepared.points.train[:1], prepared.study.method.design
-    options = _device_options(section)
-    backend = RuntimeBackend(chip, points, prepared.circuit, design=design, options=options)
+    options: Any = {"design": prepared.study.method.design, "options": _device_options(section)}
+    points, circuit = prepared.points.train[:1], prepared.circuit
+    backend = RuntimeBackend(ibm_device(section), points, circuit, **options)
     return backend.device, backend.circuit
 
 
@@ -222,9 +193,3 @@ def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
             "places": [int(place) for place in places],
         }
     }
-
-
-def check_device_name(section: BackendSection) -> None:
-    """Refuse a fake device that does not exist; what a service has only an account can tell."""
-    if section.name == "ibm" and (section.device or "").startswith("fake_"):
-        ibm_device(section)

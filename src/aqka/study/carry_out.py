@@ -1,49 +1,57 @@
-"""Carries a study out: budget, training kernel, head, predictions, results."""
+"""Carries a study out: budget, training kernel, head, predictions, results; and cancels it.
 
+A file in the run's directory asks the process at work, if there is one, to stop before its next
+submission. The jobs that wait are then cancelled at the service, and the ledger notes it.
+"""
+
+import json
+import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aqka._util.files import as_json, write_atomically
+from aqka._util.files import as_json, explained, write_atomically
+from aqka.backends.base import JobState, job_ids_of
+from aqka.errors import LedgerError
 from aqka.learners import FittedHead
 from aqka.planning.quotes import Quote
-from aqka.runs.audit import Audit
+from aqka.runs.audit import Audit, begun_history
 from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History, fold
-from aqka.runs.spend import Ceiling, Spend
+from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.runs.spend import Spend
 from aqka.sessions import Training
+from aqka.study import quoting
 from aqka.study.backends import StudyBackends, circuit_facts, make_backends
-from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import (
     MAP_NAME,
     MAP_TRAINING_NAME,
+    NEW_POINTS_NAME,
     PREDICTIONS_NAME,
     Prepared,
     hold_run,
+    is_held,
     write_run,
 )
 from aqka.study.feature_maps import as_qpy
 from aqka.study.map_training import MAP_TRAINING, MapRun, map_usage
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
-from aqka.study.quoting import (
-    Offer,
-    check_ceiling,
-    make_offer,
-    prediction_shots,
-    study_ceiling,
-)
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session
 from aqka.study.results import Predicted, quote_versus_actual, results_of, wall_seconds
 from aqka.study.store import (
     RunStore,
+    StudyRun,
     begin_predictions,
     digest_files,
     final_digests,
     write_results,
 )
-from aqka.study.study_run import StudyRun
 from aqka.version import __version__
+
+CANCEL_NAME = "cancel.json"
+PATIENCE = 30.0  # seconds for the process at work to notice
+LOOK = 0.2
 
 
 @dataclass(frozen=True)
@@ -62,14 +70,9 @@ class Watcher:
 SILENT = Watcher()
 
 
-def carry_out(
-    prepared: Prepared, directory: Path, watcher: Watcher = SILENT, *, ceiling: str | None = None
-) -> StudyRun:
-    """Run a study in a directory that holds nothing yet; its results are written at the end.
-
-    ``ceiling`` takes the place of the study's own.
-    """
-    spending = _Spending(make_offer(prepared), ceiling, new=True)
+def carry_out(prepared: Prepared, directory: Path, watcher: Watcher = SILENT) -> StudyRun:
+    """Run a study in a directory that holds nothing yet; its results are written at the end."""
+    spending = _Spending(quoting.make_offer(prepared), None, new=True)
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
@@ -88,9 +91,9 @@ def resume(
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> StudyRun:
-    """Go on with a study's run, from its directory alone; see :func:`carry_out`."""
+    """Go on with a study's run, from its directory alone; a ``ceiling`` replaces the study's."""
     prepared = store.prepared(allow_code=allow_code)
-    spending = _Spending(make_offer(prepared, store.results), ceiling, new=False)
+    spending = _Spending(quoting.make_offer(prepared, store.results), ceiling, new=False)
     spending.confirm(watcher)
     with hold_run(store.directory):
         forget_cancel(store.directory)
@@ -105,27 +108,25 @@ def resume(
 class _Spending:
     """A study on its backends, under its ceiling, with its training session."""
 
-    def __init__(self, offer: Offer, ceiling: str | None, *, new: bool) -> None:
-        self.prepared, self.backends = offer.prepared, offer.backends
-        self.ceiling: Ceiling | None = study_ceiling(self.prepared.study, offer.quoted, ceiling)
-        self.quoted = check_ceiling(offer.quoted, self.ceiling, new=new)
-        self.test_shots = prediction_shots(self.quoted)
+    def __init__(self, offer: quoting.Offer, ceiling: str | None, *, new: bool) -> None:
+        self.prepared, self.backends, study = offer.prepared, offer.backends, offer.prepared.study
+        self.ceiling = quoting.study_ceiling(study, offer.quoted, ceiling)
+        self.quoted = quoting.check_ceiling(offer.quoted, self.ceiling, new=new)
+        self.test_shots = quoting.prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
-        calibration = self.prepared.study.method.points.calibration_shots
-        self.session = self._session(self.quoted.shots + calibration)
+        self.session = self._session(self.quoted.shots + study.method.points.calibration_shots)
         part = self.quoted.part(MAP_TRAINING)
         self.map_run = None if part is None else MapRun(self.prepared, part.shots)
         self.map_backend = None if self.map_run is None else self.map_run.backend()
         self.map_history: History | None = None
         self.first_backends = self.backends
         if self.map_backend is not None:
-            self.first_backends = StudyBackends(self.map_backend.backend, None)
+            device = self.map_backend.backend
+            self.first_backends = StudyBackends(device, None, device)
 
     def _session(self, budget: int) -> Training:
-        prepared = self.prepared
-        study, points, circuit = prepared.study, prepared.points, prepared.circuit
-        session = new_session(study, points, budget, prepared.n_qubits, circuit)
-        session.design.check_backend(self.backends.train, len(prepared.points.train))
+        session = new_session(self.prepared, budget)
+        session.design.check_backend(self.backends.train, len(self.prepared.points.train))
         return session
 
     def confirm(self, watcher: Watcher) -> None:
@@ -197,7 +198,7 @@ class _Spending:
 
     def spend(self, store: RunStore, watcher: Watcher) -> StudyRun:
         """Spend both budgets, and write the results down: the seal first, then the file."""
-        study, points, directory = self.prepared.study, self.prepared.points, store.directory
+        directory = store.directory
         watcher.on_start(self.prepared, self.quoted, self.test_shots)
         run_id = store.results.get("run_id")
         begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
@@ -208,14 +209,11 @@ class _Spending:
             history = train.history()
             if history.sealed is None and self.test_shots:
                 train.seal(begin_predictions(directory))
-            head, noise = fit_head(study, self.session, history, self.prepared.n_qubits)
+            head, noise = fit_head(self.prepared, self.session, history)
             made = _predict(self, head, store, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
-            feature_map = self.prepared.feature_map
-            results |= results_of(
-                study, points, self.session, history, head, made, noise, feature_map
-            )
+            results |= results_of(self.prepared, self.session, history, head, made, noise)
             results["actual"] |= map_usage(self.prepared.map_training)
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
@@ -228,9 +226,9 @@ class _Spending:
             audits["predictions"] = Audit.of(made.history)
         done = StudyRun(
             directory=directory,
-            study=study,
+            study=self.prepared.study,
             text=self.prepared.text,
-            points=points,
+            points=self.prepared.points,
             session=self.session,
             history=history,
             head=head,
@@ -247,16 +245,107 @@ def _predict(
     spending: _Spending, head: FittedHead, store: RunStore, history: History
 ) -> Predicted | None:
     """Spend the predictions' shots on the test points, and predict them."""
-    study, points = spending.prepared.study, spending.prepared.points
-    backend, budget = spending.backends.test, spending.test_shots
-    if backend is None or budget == 0:
+    points, backend = spending.prepared.points, spending.backends.test
+    if backend is None or spending.test_shots == 0:
         return None
-    prepared = spending.prepared
-    prior = prior_of(study, head, points, points.test, prepared.feature_map, prepared.n_qubits)
-    session = prediction_session(study, head, len(points.test), budget, prior=prior)
+    session = prediction_session(spending.prepared, head, points.test, spending.test_shots)
     directory, known = store.directory, store.predictions or fold(())
     spend = spending.spend_in(directory, SILENT, PREDICTIONS_NAME)
     begin_with = part_of(history.run_id, PREDICTIONS_NAME)
     with Run(session, backend, spend, begin_with, known) as run:
         run.spend()
         return Predicted(answers_of(session, points), run.history(), run.end())
+
+
+@dataclass(frozen=True)
+class Cancellation:
+    """What came of a cancellation."""
+
+    jobs: list[JobState]  # that were open, as they stand now
+    stopped: bool  # no process works on the run any more; else it stops at its next submission
+
+
+def cancelled_jobs(directory: Path) -> list[str] | None:
+    """Return the jobs that were cancelled, for the process at work; None without a request."""
+    try:
+        content = json.loads((directory / CANCEL_NAME).read_bytes())
+        return [str(job) for job in content["jobs"]]
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, OSError):
+        return []  # that there is one is what counts
+
+
+def forget_cancel(directory: Path) -> None:
+    """Take back a request to stop: to start or resume the run is to want it to go on."""
+    (directory / CANCEL_NAME).unlink(missing_ok=True)
+
+
+def cancel_run(
+    directory: Path, *, allow_code: bool = False, patience: float = PATIENCE
+) -> Cancellation:
+    """Cancel what waits in a queue, and stop the process at work; a job that runs is left alone."""
+    store = RunStore(directory)
+    prepared = store.prepared(allow_code=allow_code)
+    if not _open_rounds(directory) and not is_held(directory):
+        return Cancellation([], stopped=True)
+    _ask_to_stop(directory, [])
+    prepared = quoting.settle_design(prepared, store.results)
+    backends = make_backends(prepared)
+    found: dict[str, JobState] = {}
+    end = time.monotonic() + patience
+    while True:
+        # Again at every look: the process at work may just have been submitting.
+        for place, history in _open_rounds(directory):
+            for state in _cancel_round(place, history, prepared, backends):
+                found[state.job_id] = state
+        _ask_to_stop(directory, list(found))
+        with suppress(LedgerError), hold_run(directory):
+            _note(directory, found)
+            forget_cancel(directory)
+            return Cancellation(list(found.values()), stopped=True)
+        if time.monotonic() > end:
+            return Cancellation(list(found.values()), stopped=False)
+        time.sleep(LOOK)
+
+
+def _ask_to_stop(directory: Path, jobs: list[str]) -> None:
+    with explained(f"cannot write in {directory}"):
+        write_atomically(directory / CANCEL_NAME, as_json({"jobs": jobs}))
+
+
+def _open_rounds(directory: Path) -> list[tuple[Path, History]]:
+    """Return the ledgers with a round that waits for its answer, and what they say."""
+    new = directory / NEW_POINTS_NAME
+    runs = sorted(new.iterdir()) if new.is_dir() else []
+    parts = [directory / name for name in (MAP_TRAINING_NAME, PREDICTIONS_NAME)]
+    places = [place / LEDGER_NAME for place in (directory, *parts, *runs)]
+    found = [(path, begun_history(path)) for path in places if path.exists()]
+    return [(path, one) for path, one in found if one is not None and one.open_plan is not None]
+
+
+def _cancel_round(
+    path: Path, history: History, prepared: Prepared, backends: StudyBackends
+) -> list[JobState]:
+    assert history.open_plan is not None
+    ticket = history.ticket
+    if ticket is None and path.parent.parent.name == NEW_POINTS_NAME:
+        return []  # without its points, its jobs cannot be found
+    if ticket is not None and not job_ids_of(ticket):
+        return []  # a simulator's
+    predicts = path.parent.name == PREDICTIONS_NAME and backends.test is not None
+    backend = backends.test if predicts else backends.train
+    if path.parent.name == MAP_TRAINING_NAME:
+        backend = MapRun(prepared, history.budget or 0).backend()
+    assert backend is not None
+    return backend.cancel(history.open_plan, history.open_tag, ticket)
+
+
+def _note(directory: Path, found: dict[str, JobState]) -> None:
+    """Write to the ledgers with an open round which jobs were cancelled, unless it stands there."""
+    for path, history in _open_rounds(directory):
+        if history.last_kind != "cancelled":
+            named = job_ids_of(history.ticket) if history.ticket else list(found)
+            gone = [job for job in named if job in found and found[job].state == "CANCELLED"]
+            with Ledger(path, write=True) as ledger:
+                ledger.append("cancelled", body={"jobs": gone})

@@ -18,11 +18,10 @@ from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.learners import DEFAULT_LEARNER
 from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
-from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features, trainable_of
 from aqka.study.method import design_of, schedule_of
-from aqka.study.points import Encoding
+from aqka.study.points import Encoding, encode, load_table, split_points
 from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
 from aqka.study.tables import DataTable
@@ -30,6 +29,7 @@ from aqka.study.tables import DataTable
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+TABLE = "feature_map"  # of the study file
 QUBITS = (2, 4, 8)  # of built-in maps that are tried, where the data have as many columns
 
 
@@ -87,17 +87,14 @@ class StudyCheck:
     def changes(self, candidate: Candidate) -> dict[str, Any]:
         """Return what to write into the study file to have a candidate's settings."""
         changes = candidate.changes(self.candidates[0])
-        if changes and "feature_map" not in self.study.model_fields_set:
+        if changes and TABLE not in self.study.model_fields_set:
             # A table that is written needs its qubits, which have a default only without it.
-            changes["feature_map.qubits"] = candidate.settings["feature_map.qubits"]
+            changes[f"{TABLE}.qubits"] = candidate.settings[f"{TABLE}.qubits"]
         return changes
 
 
 def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
-    """Return the shots of a study as simulated shots on pairs, and what they stand for.
-
-    Of a map of many qubits they are shots on points, as the projected kernel takes them.
-    """
+    """Return what a study spends, as simulated shots on pairs (wide maps: points), and in words."""
     method, n_qubits = prepared.study.method, prepared.n_qubits
     wide = n_qubits > MAX_QUBITS
     costs = costs_of("points" if wide else quoted.design)
@@ -127,11 +124,7 @@ def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
 
 
 def _candidates(
-    study: Study,
-    circuit: "QuantumCircuit | None",
-    fitted: DataTable,
-    pool: FloatArray,
-    width: int,
+    study: Study, circuit: "QuantumCircuit | None", fitted: DataTable, pool: FloatArray, width: int
 ) -> list[Candidate]:
     """Return the study's own settings, then other ranges and, for a built-in map, other maps."""
     section = study.feature_map
@@ -139,12 +132,11 @@ def _candidates(
     def candidate(name: str, qubits: int | None, reps: int | None, ends: list[float]) -> Candidate:
         size = width if reps is None or qubits is None else qubits
         angles = Encoding.fit(fitted.X, fitted.columns, size, ends).features(pool)
-        settings = {"map": name, "qubits": qubits, "range": ends, "reps": reps}
+        settings = {f"{TABLE}.map": name, f"{TABLE}.qubits": qubits, f"{TABLE}.range": ends}
         if reps is None:  # a circuit of one's own has no repetitions
-            del settings["reps"]
             assert circuit is not None
-            return Candidate(_full_names(settings), angles, circuit)
-        return Candidate(_full_names(settings), angles, name, reps)
+            return Candidate(settings, angles, circuit)
+        return Candidate(settings | {f"{TABLE}.reps": reps}, angles, name, reps)
 
     is_built_in = section.map in BUILT_IN_MAPS
     own = (section.map, section.qubits, section.reps if is_built_in else None)
@@ -154,10 +146,6 @@ def _candidates(
             if form != own or not np.allclose(ends, section.range, atol=1e-3):
                 candidates.append(candidate(*form, list(ends)))
     return candidates
-
-
-def _full_names(settings: dict[str, Any]) -> dict[str, Any]:
-    return {f"feature_map.{name}": value for name, value in settings.items()}
 
 
 def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:

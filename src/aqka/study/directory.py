@@ -4,14 +4,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from aqka._util.files import any_locked, as_json, inside, write_atomically
+from aqka._util import files
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.backends.trainable import TrainableMap
@@ -22,10 +22,9 @@ from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import VALIDATION, split_points, train_exactly
 from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.data import encode, load_table
 from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features, trainable_of
 from aqka.study.method import design_of
-from aqka.study.points import Points
+from aqka.study.points import Points, encode, load_table
 from aqka.study.schema import Study, load_study
 
 if TYPE_CHECKING:
@@ -108,56 +107,49 @@ def output_directory(study: Study, path: Path, chosen: Path | None) -> Path:
     """Return where the run goes: where the user says, else inside the study's directory."""
     if chosen is not None:
         return chosen
-    return inside(path.parent, study.output or f"runs/{path.stem}", "output")
+    return files.inside(path.parent, study.output or f"runs/{path.stem}", "output")
 
 
 def check_unused(directory: Path) -> None:
     """Refuse a directory that already holds something."""
-    try:
+    where = inert(directory, 300)
+    with files.explained(f"output {where} cannot be used", "; name another"):
         if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
             return
-    except OSError as error:
-        raise InputError(
-            f"output {inert(directory, 300)} cannot be used: {error.strerror}; name another."
-        ) from None
     if (directory / STUDY_NAME).exists():
         raise InputError(
-            f"{inert(directory, 300)} already holds a run; go on with it by "
-            f"'aqka resume {inert(directory, 300)}', or name another with --output."
+            f"{where} already holds a run; go on with it by 'aqka resume {where}', or name another "
+            "with --output."
         )
-    raise InputError(f"{inert(directory, 300)} is not empty; name another with --output.")
+    raise InputError(f"{where} is not empty; name another with --output.")
 
 
 def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> None:
     """Make the run's directory, complete or not at all."""
     check_unused(directory)
-    try:
+    words = f"output {inert(directory, 300)} cannot be written"
+    with files.explained(words, "; name another with --output"):
         directory.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
         try:
             draft.chmod(0o755)
-            write_atomically(draft / STUDY_NAME, prepared.text.encode())
-            write_atomically(draft / DATA_NAME, prepared.points.as_npz())
-            write_atomically(draft / RESULTS_NAME, as_json(results))
+            files.write_atomically(draft / STUDY_NAME, prepared.text.encode())
+            files.write_atomically(draft / DATA_NAME, prepared.points.as_npz())
+            files.write_atomically(draft / RESULTS_NAME, files.as_json(results))
             if prepared.untrained is not None:
                 if prepared.study.feature_map.map not in BUILT_IN_MAPS:
-                    write_atomically(draft / UNTRAINED_NAME, as_qpy(prepared.untrained))
+                    files.write_atomically(draft / UNTRAINED_NAME, as_qpy(prepared.untrained))
                 (draft / MAP_TRAINING_NAME).mkdir()
                 make_head(draft / MAP_TRAINING_NAME / LEDGER_NAME)
             elif prepared.circuit is not None and not prepared.study.feature_map.is_built_in:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
-                write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
+                files.write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Without an entry yet, so that a run that loses its ledger does not look unbegun.
             make_head(draft / LEDGER_NAME)
             os.replace(draft, directory)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
             raise
-    except OSError as error:
-        raise InputError(
-            f"output {inert(directory, 300)} cannot be written: {error.strerror}; name another "
-            "with --output."
-        ) from None
 
 
 def check_directory(directory: Path) -> None:
@@ -173,8 +165,7 @@ def check_directory(directory: Path) -> None:
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
     for entry in (*entries, *nested):
         # A link could make us read or write a file elsewhere, a pipe make us wait forever.
-        is_file = entry.is_file(follow_symlinks=False)
-        if not is_file and not entry.is_dir(follow_symlinks=False):
+        if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
             raise InputError(
                 f"{inert(directory, 300)} holds {inert(entry.name)!r}, a link or something else "
                 "that is not a plain file; a run has none. Remove it if you trust the rest."
@@ -188,22 +179,20 @@ def check_directory(directory: Path) -> None:
 @contextmanager
 def hold_run(directory: Path) -> Iterator[None]:
     """Hold the run while working on it; the lock dies with its process."""
-    lock = FileLock(directory / LOCK_NAME, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise LedgerError(
-            f"another process is at work on {inert(directory, 300)}; look with 'aqka watch'."
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot write in {inert(directory, 300)}: {error.strerror}.") from None
-    try:
+    where = inert(directory, 300)
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(directory / LOCK_NAME, timeout=0))
+        except Timeout:
+            raise LedgerError(
+                f"another process is at work on {where}; look with 'aqka watch'."
+            ) from None
+        except OSError as error:
+            raise InputError(f"cannot write in {where}: {error.strerror}.") from None
         yield
-    finally:
-        lock.release()
 
 
 def is_held(directory: Path) -> bool | None:
     """Return whether a process works on the run, without touching its lock; None: unknown."""
     names = (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
-    return any_locked(directory / name for name in names)
+    return files.any_locked(directory / name for name in names)

@@ -40,6 +40,7 @@ MEMORY_BYTES = 4 * 2**30
 # Reading older files could run code that they hold, before Qiskit 1.4.2 (CVE-2025-2000, GitHub
 # advisory GHSA-6m2c-76ff-6vrf).
 OLDEST_QPY = 13
+NEEDED = {".qpy": ("qiskit.qpy", "qiskit"), ".qasm": ("qiskit_qasm3_import", "qasm")}
 
 
 def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
@@ -107,10 +108,7 @@ def as_qpy(circuit: "QuantumCircuit") -> bytes:
 
 
 def load_function(key: str, name: str, base: Path, *, allow_code: bool) -> Callable[..., Any]:
-    """Return the function that a key of a study file names as ``module:function``.
-
-    Modules are looked for in the study file's directory first, then in the current one.
-    """
+    """Return the function that a key names, from the study file's directory or the current one."""
     shown = inert(name)
     if not allow_code:
         raise InputError(
@@ -150,11 +148,7 @@ def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
     """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
     content = read_bytes(path, MAX_BYTES, "feature_map.map")
     try:
-        if path.suffix == ".qpy":
-            require("qiskit", "qiskit")
-            _check_header(content)
-        else:
-            require("qiskit_qasm3_import", "qasm")
+        require(*NEEDED[path.suffix])
         _try_in_a_process(content, path.suffix)
         return read_circuit(content, path.suffix, backwards=backwards)
     except InputError as error:
@@ -179,19 +173,21 @@ def _try_in_a_process(content: bytes, suffix: str) -> None:
 
 
 def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "QuantumCircuit":
-    """Return the circuit in some bytes, checked; trusts the reader to end.
-
-    A map of points alone need not run ``backwards``.
-    """
+    """Return the circuit in some bytes, checked; trusts the reader to end."""
     is_qpy = suffix == ".qpy"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if is_qpy:
-                _check_header(content)
+                if content[:6] != b"QISKIT" or len(content) < 10:
+                    raise InputError("not a QPY file; write one with qiskit.qpy.dump.")
+                if content[6] < OLDEST_QPY:
+                    raise InputError(
+                        f"QPY version {content[6]} is too old to be read safely; write it anew "
+                        "with Qiskit 2."
+                    )
                 programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
             else:
-                require("qiskit_qasm3_import", "qasm")
                 programs = [require("qiskit.qasm3", "qiskit").loads(content.decode())]
             if len(programs) != 1:
                 raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
@@ -208,15 +204,6 @@ def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "Qua
     except Exception as error:  # the readers raise many kinds
         kind = "QPY" if is_qpy else "OpenQASM 3"
         raise InputError(f"not a usable {kind} file: {inert(error, 150)}.") from None
-
-
-def _check_header(content: bytes) -> None:
-    if content[:6] != b"QISKIT" or len(content) < 10:
-        raise InputError("not a QPY file; write one with qiskit.qpy.dump.")
-    if content[6] < OLDEST_QPY:
-        raise InputError(
-            f"QPY version {content[6]} is too old to be read safely; write it anew with Qiskit 2."
-        )
 
 
 def _count_gates(circuit: Any, known: dict[Any, int]) -> int:
@@ -240,9 +227,8 @@ def main() -> int:
     """Read a circuit from the standard input under limits; print what is wrong with it."""
     suffix, cpu_seconds = sys.argv[1], int(sys.argv[2])
     content = sys.stdin.buffer.read()
-    require("qiskit.qpy", "qiskit")  # imported before the limits: it needs some of both
-    if suffix == ".qasm":
-        require("qiskit_qasm3_import", "qasm")
+    for needed in NEEDED.values() if suffix == ".qasm" else [NEEDED[suffix]]:
+        require(*needed)  # imported before the limits: it needs some of both
     with contextlib.suppress(ImportError):  # there is none on Windows
         import resource
 

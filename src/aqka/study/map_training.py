@@ -21,7 +21,7 @@ from aqka.runs.spend import Spend
 from aqka.sessions.map_training import FEWEST_STEPS, MapTraining
 from aqka.study.backends import make_backends
 from aqka.study.directory import MAP_TRAINING_NAME, Prepared
-from aqka.study.method import design_of, with_design
+from aqka.study.method import design_of
 
 MAP_TRAINING = "map training"  # as quotes call it
 
@@ -41,7 +41,7 @@ class MapRun:
 
     def backend(self) -> MapBackend:
         """Return what runs its steps; refuse one that cannot."""
-        study = with_design(self._prepared.study, self.kernel.design.name)
+        study = self._prepared.study.changed("method", design=self.kernel.design.name)
         given = replace(self._prepared, study=study, circuit=self.kernel.made.circuit)
 
         def make(rows: FloatArray) -> Backend:  # of (x, θ)

@@ -9,31 +9,25 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, as_array
+from aqka._util.arrays import FloatArray
 from aqka.allocators.schedule import Schedule
+from aqka.backends import diagonal
 from aqka.backends.circuits import lattice_of
-from aqka.backends.diagonal import (
-    Depolarising,
-    check_drift,
-    estimate_depolarising,
-    mitigate_depolarising,
-)
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Pairs, Settle, as_design
 from aqka.designs import Points as PointDesign
-from aqka.designs.prior import LazyAnswers
+from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
 from aqka.designs.resolve import Choice, as_prior, resolve
-from aqka.errors import InputError
 from aqka.learners import FittedHead, Learner
 from aqka.maths.metrics import normal_quantile
+from aqka.runs.driver import replay
 from aqka.runs.history import History
 from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
 
 if TYPE_CHECKING:
-    from qiskit import QuantumCircuit
-
+    from aqka.study.directory import Prepared
     from aqka.study.schema import MethodSection, Study
 
 SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by it is no cure
@@ -68,12 +62,6 @@ def chosen(method: "MethodSection") -> Choice:
     )
 
 
-def with_design(study: "Study", design: str) -> "Study":
-    """Return a study whose design is settled."""
-    method = study.method.model_copy(update={"design": design})
-    return study.model_copy(update={"method": method})
-
-
 def problem_of(study: "Study", points: Points) -> Problem:
     """Return the learning problem of a study; numbers are learnt in units of their spread."""
     y = points.train_labels
@@ -99,63 +87,57 @@ def learner_of(study: "Study") -> Learner:
     return chosen(study.method).learner
 
 
-def new_session(
-    study: "Study", points: Points, budget: int, n_qubits: int, circuit: "QuantumCircuit | None"
-) -> Training:
-    """Return the training session of a study whose design is settled, before its first shot.
-
-    ``budget`` is for all that training takes, a calibration included; ``circuit`` is the feature
-    map, None where it is a built-in one.
-    """
+def new_session(prepared: "Prepared", budget: int) -> Training:
+    """Return the training session of a settled study; ``budget`` includes a calibration."""
+    study, n_qubits = prepared.study, prepared.n_qubits
     design = as_design(design_of(study.method))
     assert design is not None, "the design is not settled"
     return Training(
-        problem_of(study, points),
+        problem_of(study, prepared.points),
         budget,
         study.method.allocator,
         schedule_of(study),
         study.seed,
-        design=design.on(lattice_of(circuit), n_qubits),
+        design=design.on(lattice_of(prepared.circuit), n_qubits),
         n_qubits=n_qubits,
     )
 
 
+def begun_session(prepared: "Prepared", history: History) -> Training:
+    """Return the training session of a run that has begun, with all that was measured."""
+    assert history.budget is not None
+    session = new_session(prepared, history.budget)
+    replay(session, history)
+    return session
+
+
 def prediction_session(
-    study: "Study",
-    head: FittedHead,
-    n_points: int,
-    budget: int,
-    seed: int | None = None,
-    prior: LazyAnswers | None = None,
+    prepared: "Prepared", head: FittedHead, X: FloatArray, budget: int, seed: int | None = None
 ) -> Predicting:
-    """Return a session that predicts points of a study, before its first shot."""
-    stop = Never() if study.data.task == "regression" else Settle()
-    seed = study.seed if seed is None else seed
-    return Predicting(head, n_points, budget, stop=stop, seed=seed, prior=prior)
+    """Return a session that predicts points X of a study, before its first shot."""
+    stop = Never() if prepared.study.data.task == "regression" else Settle()
+    seed, prior = prepared.study.seed if seed is None else seed, prior_of(prepared, head, X)
+    return Predicting(head, len(X), budget, stop=stop, seed=seed, prior=prior)
 
 
-def prior_of(
-    study: "Study",
-    head: FittedHead,
-    points: Points,
-    X: FloatArray,
-    feature_map: Any = None,
-    n_qubits: int = 1,
-) -> LazyAnswers | None:
+def prior_of(prepared: "Prepared", head: FittedHead, X: FloatArray) -> LazyAnswers | None:
     """Return what answers points X of a study without a shot; None where every one is measured.
 
-    A ledger that has begun knows its answers, and needs neither feature map nor qubits. A head for
-    noisy rows is another function than that of the training kernel, which has lost its noise.
+    A head for noisy rows is another function than that of the training kernel, which has lost its
+    noise.
     """
-    settings = as_prior(study.method.prior)
-    if settings is None or study.data.task == "regression" or not head.estimate.rows_are_alike:
+    settings = as_prior(prepared.study.method.prior)
+    is_real = prepared.study.data.task == "regression"
+    if settings is None or is_real or not head.estimate.rows_are_alike:
         return None
-    outputs = problem_of(study, points).outputs
-    return LazyAnswers(
-        settings,
-        lambda: settings.fit(head, outputs, points.train, feature_map, n_qubits),
-        X,
-    )
+    return LazyAnswers(settings, lambda: fitted_prior(prepared, head, settings), X)
+
+
+def fitted_prior(prepared: "Prepared", head: FittedHead, settings: PredictionPrior) -> FittedPrior:
+    """Return what a study's training points say about others."""
+    outputs = problem_of(prepared.study, prepared.points).outputs
+    train, n_qubits = prepared.points.train, prepared.n_qubits
+    return settings.fit(head, outputs, train, prepared.feature_map, n_qubits)
 
 
 def answers_of(session: Predicting, points: Points) -> Values:
@@ -183,21 +165,22 @@ def target_interval(found: Values, points: Points) -> FloatArray | None:
 
 
 def fit_head(
-    study: "Study", session: Training, history: History, n_qubits: int
+    prepared: "Prepared", session: Training, history: History
 ) -> "tuple[FittedHead, Mitigation | None]":
     """Train the study's head on what was measured, and say what the sentinels saw."""
-    learner, estimate = chosen(study.method).learner, session.estimate()
+    study, n_qubits = prepared.study, prepared.n_qubits
+    learner, estimate = learner_of(study), session.estimate()
     found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
         return learner.fit(estimate, session.problem), found
     survival = survival_of_pairs(history, found.survival, len(estimate.kernel), n_qubits)
-    kernel = mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
+    kernel = diagonal.mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
     # Rows of new points have the noise that the training kernel has lost.
     cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
     head = learner.fit(cleaned, session.problem)
-    noise = Depolarising(found.survival, found.standard_error, n_qubits)
+    noise = diagonal.Depolarising(found.survival, found.standard_error, n_qubits)
     return for_noisy_rows(head, noise), found
 
 
@@ -206,30 +189,20 @@ class Mitigation:
     """What the sentinels of a run say, and what was done about it."""
 
     shots: int  # of sentinels, in all
-    survival: float  # probability that the state is kept, as of Depolarising
+    survival: float  # probability that the state is kept, as in Depolarising
     standard_error: float
     drift: float  # p-value of the test that all rounds saw the same noise
     applied: bool  # whether the noise was taken out of the kernel and of the predictions
 
 
 def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitigation | None:
-    """Return what the ledger keeps of the sentinels; None where there are none.
-
-    The counts come from a file, so they are checked like any others.
-    """
-    noted = [round.remarks.get("sentinels") for round in history.rounds]
-    rounds = [found for found in noted if isinstance(found, dict)]
+    """Return what the ledger keeps of the sentinels; None where there are none."""
+    rounds = [r.remarks["sentinels"] for r in history.rounds if "sentinels" in r.remarks]
     if not rounds:
         return None
-    try:
-        hits = np.array([found["hits"] for found in rounds])
-        shots = np.array([found["shots"] for found in rounds])
-        found = estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
-        drift = check_drift(hits, shots).p_value
-    except (KeyError, ValueError, TypeError, InputError) as error:
-        raise InputError(
-            "the ledger's sentinels are not counts of hits and shots; restore it from a copy."
-        ) from error
+    hits, shots = (np.array([noted[name] for noted in rounds]) for name in ("hits", "shots"))
+    found = diagonal.estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
+    drift = diagonal.check_drift(hits, shots).p_value
     applied = mitigate and found.survival > SURE * found.standard_error
     return Mitigation(int(shots.sum()), found.survival, found.standard_error, drift, applied)
 
@@ -243,13 +216,10 @@ def survival_of_pairs(history: History, mean: float, n_points: int, n_qubits: in
     floor = 0.5**n_qubits
     kept, total = np.zeros((n_points, n_points)), np.zeros((n_points, n_points))
     for round in history.rounds:
-        noted, plan = round.remarks.get("sentinels"), cast(ShotPlan, round.measured)
-        rates = noted.get("rates") if isinstance(noted, dict) else None
-        if not isinstance(rates, list):
-            continue
-        given = as_array(rates, "the rates of the ledger's sentinels")
-        if given.shape == plan.shots.shape and given.dtype.kind in "if":
-            survival = (np.clip(given, 0.0, 1.0) - floor) / (1 - floor)
+        rates = round.remarks.get("sentinels", {}).get("rates", ())
+        plan = cast(ShotPlan, round.measured)
+        if len(rates) == len(plan.shots):  # else there are no tiles, or some rows had no answer
+            survival = (np.clip(rates, 0.0, 1.0) - floor) / (1 - floor)
             np.add.at(kept, (plan.rows, plan.cols), plan.shots * survival)
             np.add.at(total, (plan.rows, plan.cols), plan.shots)
     kept, total = kept + kept.T, total + total.T
@@ -257,13 +227,7 @@ def survival_of_pairs(history: History, mean: float, n_points: int, n_qubits: in
     return np.asarray(np.maximum(found, mean / 2))
 
 
-def sentinel_shots(history: History) -> int:
-    """Return the sentinel shots that a ledger keeps."""
-    found = read_sentinels(history, 1, mitigate=False)
-    return 0 if found is None else found.shots
-
-
-def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
+def for_noisy_rows(head: FittedHead, noise: diagonal.Depolarising) -> FittedHead:
     """Return the head that gives, on noisy rows, what the given one gives on rows without noise.
 
     With k = (k_noisy - (1 - p) / 2^n) / p it is α / p, and an intercept that takes the floor off:
@@ -275,7 +239,7 @@ def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
     >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
     >>> clean = np.array([[0.3, 0.8]])
     >>> noisy = 0.8 * clean + 0.2 / 4
-    >>> same = for_noisy_rows(head, Depolarising(0.8, 0.01, n_qubits=2))
+    >>> same = for_noisy_rows(head, diagonal.Depolarising(0.8, 0.01, n_qubits=2))
     >>> bool(np.allclose(same.decision_function(noisy), head.decision_function(clean)))
     True
     """

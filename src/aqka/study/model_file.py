@@ -8,7 +8,6 @@ table's columns as features (:class:`~aqka.study.points.Encoding`), ``classes``,
 (:class:`~aqka.maths.angle_prior.AnglePrior`).
 """
 
-import io
 import json
 import math
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ from aqka.designs.prior import FittedPrior, PredictionPrior
 from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
 from aqka.maths.angle_prior import AngleKernel, AnglePrior
-from aqka.study._formats import read_arrays
-from aqka.study.method import problem_of
-from aqka.study.new_points import finished_run, head_of
-from aqka.study.points import ENCODING, TEXTS, Encoding
+from aqka.study._formats import as_npz, read_arrays
+from aqka.study.method import begun_session, fit_head, fitted_prior
+from aqka.study.new_points import finished_run
+from aqka.study.points import ENCODING, Encoding
 
 FORMAT = "aqka model 1"
 PROCESS = ("angles", "values", "amplitudes", "ratios")
@@ -40,21 +39,11 @@ OTHERS = ("widths", "scales", "alpha", "intercept")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelAnswers(Shown):
-    """What a model file says of points.
+    """What a model file says of points."""
 
-    Attributes
-    ----------
-    labels
-        The most likely classes.
-    settled
-        Points it is sure of; it abstains from the others, which need shots.
-    mean, deviation
-        Of f, one column per output.
-    """
-
-    labels: NDArray[Any]
-    settled: BoolArray
-    mean: FloatArray
+    labels: NDArray[Any]  # the most likely classes
+    settled: BoolArray  # points it is sure of; it abstains from the others, which need shots
+    mean: FloatArray  # of f, one column per output
     deviation: FloatArray
 
     def rows(self) -> list[dict[str, Any]]:
@@ -63,8 +52,8 @@ class ModelAnswers(Shown):
         numbers = [a[:, 0].tolist() if one else a.tolist() for a in (self.mean, self.deviation)]
         columns = self.labels.tolist(), self.settled.tolist(), *numbers
         return [
-            {"point": k, "label": label if sure else ""}
-            | {"settled": sure, "decision": f, "deviation": deviation}
+            {"point": k, "label": label if sure else "", "settled": sure}
+            | {"decision": f, "deviation": deviation}
             for k, (label, sure, f, deviation) in enumerate(zip(*columns, strict=True))
         ]
 
@@ -74,29 +63,15 @@ class ModelAnswers(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SavedModel(Shown):
-    """A trained model that needs no backend; it answers what its prior is sure of.
+    """A trained model that needs no backend; it answers what its prior is sure of."""
 
-    Attributes
-    ----------
-    prior
-        What the training points say about others.
-    encoding
-        From the columns of a table to features.
-    classes, alpha, intercept
-        The head's.
-    fills_gaps
-        Whether NaN in a column stands for the median of the training points.
-    id
-        The column of a file that names its points; None where there is none.
-    """
-
-    prior: FittedPrior
-    encoding: Encoding
-    classes: NDArray[Any]
+    prior: FittedPrior  # what the training points say about others
+    encoding: Encoding  # from the columns of a table to features
+    classes: NDArray[Any]  # these and the next two are the head's
     alpha: FloatArray
     intercept: FloatArray
-    fills_gaps: bool = False
-    id: str | None = None
+    fills_gaps: bool = False  # whether NaN in a column stands for the training points' median
+    id: str | None = None  # the column of a file that names its points
 
     @property
     def columns(self) -> str:
@@ -121,7 +96,8 @@ class SavedModel(Shown):
 def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> SavedModel:
     """Write the model of a finished run to a file, and return it."""
     prepared, history = finished_run(directory, allow_code)
-    study, points, head = prepared.study, prepared.points, head_of(prepared, history)
+    study, encoding = prepared.study, prepared.points.encoding
+    head, _ = fit_head(prepared, begun_session(prepared, history), history)
     if study.data.task == "regression" or not head.estimate.rows_are_alike:
         why = "it is a regression" if study.data.task == "regression" else "its kernel is mitigated"
         raise InputError(
@@ -129,8 +105,7 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
             "it was measured. Predict with the run's directory."
         )
     settings = as_prior(study.method.prior) or PredictionPrior()
-    outputs = problem_of(study, points).outputs
-    prior = settings.fit(head, outputs, points.train, prepared.feature_map, prepared.n_qubits)
+    prior = fitted_prior(prepared, head, settings)
     process = prior.process
     about = {
         "format": FORMAT,
@@ -140,18 +115,12 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
         "fills_gaps": study.data.missing == "median",
         "id": study.data.id,
     }
-    arrays: dict[str, Any] = {name: getattr(points.encoding, name) for name in ENCODING}
-    arrays[TEXTS] = np.asarray(points.encoding.other_texts, dtype=np.str_)
-    arrays |= {name: getattr(process, name) for name in PROCESS}
+    arrays = encoding.arrays() | {name: getattr(process, name) for name in PROCESS}
     arrays |= {"widths": process.kernel.widths, "scales": process.kernel.scales}
     arrays |= {"used": process.columns, "classes": head.classes, "alpha": head.coefficients}
-    arrays |= {
-        "intercept": np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1]),
-        "about": np.array(json.dumps(about)),
-    }
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
-    write_atomically(output, stream.getvalue())
+    arrays["intercept"] = np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1])
+    arrays["about"] = np.array(json.dumps(about))
+    write_atomically(output, as_npz(arrays))
     return load_model(output)
 
 
@@ -167,14 +136,7 @@ def load_model(path: str | Path) -> SavedModel:
     arrays = read_arrays(file, "model file")
     try:
         return _model(arrays)
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except Exception as error:  # anything may be wrong with it
         raise InputError(
             f"{inert(file.name)} is not a model that aqka export-model wrote: {inert(error, 100)}."
         ) from None
@@ -184,14 +146,11 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     """Return the model of arrays; anything may be wrong with them."""
     about = json.loads(str(arrays["about"]))
     _check(about["format"] == FORMAT, f"its format is not {FORMAT!r}")
-    encoded = [arrays[name] for name in ENCODING[1:]]
-    floats = encoded + [arrays[name] for name in (*PROCESS, *OTHERS)]
+    floats = [arrays[name] for name in (*ENCODING[1:], *PROCESS, *OTHERS)]
     finite = all(a.dtype == np.float64 and np.isfinite(a).all() for a in floats)
     _check(finite, "numbers are missing or not finite")
-    terms = tuple(
-        tuple((float(c), tuple(int(k) for k in which)) for c, which in one)
-        for one in about["terms"]
-    )
+    read = [[(float(c), tuple(map(int, which))) for c, which in one] for one in about["terms"]]
+    terms = tuple(map(tuple, read))
     used, classes, periodic = arrays["used"], arrays["classes"], about["periodic"]
     (features, width), (n_points, outputs) = arrays["components"].shape, arrays["values"].shape
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("columns", "fill", "centre"), (width,))
@@ -209,21 +168,16 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     positive = all(np.all(arrays[n] > 0) for n in ("widths", "scales", "amplitudes", "ratios"))
     sound = positive and classes.dtype.kind in "iUb" and isinstance(periodic, bool)
     _check(sound, "its settings are not those of a model")
-    process = AnglePrior(
-        AngleKernel(arrays["widths"], arrays["scales"], periodic),
-        used,
-        *(arrays[name] for name in PROCESS),
-    )
+    kernel = AngleKernel(arrays["widths"], arrays["scales"], periodic)
+    process = AnglePrior(kernel, used, *(arrays[name] for name in PROCESS))
     with np.errstate(all="ignore"):
         said = process.predict(np.zeros((1, len(terms))))
     _check(all(np.isfinite(values).all() for values in said), "its numbers are out of range")
-    settings = PredictionPrior(about["error_rate"])
-    prior = FittedPrior(settings, GateAngles(terms, periodic), process)
-    columns, texts = ([str(name) for name in arrays[key]] for key in ("columns", TEXTS))
-    encoding = Encoding(columns, *encoded).with_texts(texts)
+    angles = GateAngles(terms, periodic)
+    prior = FittedPrior(PredictionPrior(about["error_rate"]), angles, process)
     head = classes, arrays["alpha"], arrays["intercept"]
     names = about["id"] if isinstance(about["id"], str) else None
-    return SavedModel(prior, encoding, *head, about["fills_gaps"] is True, names)
+    return SavedModel(prior, Encoding.of(arrays), *head, about["fills_gaps"] is True, names)
 
 
 def _check(holds: bool, otherwise: str) -> None:

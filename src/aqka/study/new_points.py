@@ -13,38 +13,22 @@ from aqka._util.text import inert, read_number
 from aqka.designs.answered import AnsweredPoints
 from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
-from aqka.learners import FittedHead
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
 from aqka.planning.split import costs_of
-from aqka.runs.driver import Run, part_of, replay
+from aqka.runs.driver import Run, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
 from aqka.sessions import Prediction, Values
+from aqka.study import method
 from aqka.study.backends import make_backends
-from aqka.study.cancel import cancelled_jobs, forget_cancel
+from aqka.study.carry_out import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
-from aqka.study.method import (
-    answers_of,
-    fit_head,
-    new_session,
-    prediction_session,
-    prior_of,
-    target_interval,
-    with_design,
-)
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores, class_scores, prior_facts
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
-from aqka.study.tables import (
-    FORMATS,
-    Columns,
-    DataTable,
-    other_columns,
-    point_names,
-    read_table,
-)
+from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
 
 MAX_NEW_POINTS = 10_000
 
@@ -79,23 +63,20 @@ class NewPoints:
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
-        answered_by = found.answered_by if isinstance(found, Prediction) else []
-        rows = []
-        for k in range(len(found.f)):
-            f, interval = found.f[k].tolist(), {"low": found.low[k], "high": found.high[k]}
-            row = {"point": k, "value": f}
-            if isinstance(found, Prediction):
-                row = {"point": k, "label": found.labels[k].item(), "decision": f}
-            row |= {name: end.tolist() for name, end in interval.items()}
+        columns: dict[str, Any] = {"point": np.arange(len(found.f))}
+        interval = {"low": found.low, "high": found.high}
+        if isinstance(found, Prediction):
+            columns |= {"label": found.labels, "decision": found.f, **interval}
+            columns["settled"] = found.settled
+            if found.by_prior is not None:
+                columns["answered_by"] = np.array(found.answered_by)
+        else:
+            columns |= {"value": found.f, **interval}
             if self.target is not None:
-                low, high = self.target[:, k].tolist()
-                row |= {"target_low": low, "target_high": high}
-            if isinstance(found, Prediction):
-                row["settled"] = bool(found.settled[k])
-                if found.by_prior is not None:
-                    row["answered_by"] = answered_by[k]
-            rows.append(row | {"shots": int(found.shots[k])})
-        return rows
+                columns |= dict(zip(("target_low", "target_high"), self.target, strict=True))
+        columns["shots"] = found.shots
+        cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in cells]
 
     @property
     def classes(self) -> list[Any]:
@@ -107,11 +88,6 @@ class NewPoints:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows with what the file says of each point: its other columns, its truth."""
         return with_others(self.rows(), self.others, self.truth)
-
-    @property
-    def names(self) -> list[str]:
-        """What the file calls the points; rows counted from 1 where it has no names."""
-        return point_names(self.others.get(self.id or ""), len(self.prediction.f))
 
     def scores(self) -> dict[str, Any] | None:
         """Return how good the predictions are, on the points whose truth is known."""
@@ -138,63 +114,44 @@ def predict_new_points(
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> NewPoints:
-    """Predict the points of a file with a finished run.
+    """Predict the points of a .csv, .parquet or .npz file with a finished run.
 
-    Parameters
-    ----------
-    directory
-        The run's.
-    data
-        A .csv, .parquet or .npz file with the columns that the run was trained on; others are
-        kept as they are, and the study's target scores the predictions. An .npz file has an array
-        ``X`` with as many columns.
-    shots
-        At most so many shots, on average, for each pair of a new and a training point, or for each
-        new point where points were measured. None takes the study's ``test_shots``, or what a
-        training point got. The same points with the same number are bought once.
-    on_start, confirm
-        Called before the first shot with what is known; and before that, if shots cost money, with
-        the quote and the device's name: it stops by raising.
-    prior
-        What answers points without a shot, instead of the study's ``method.prior``.
-    ceiling
-        Shots, QPU time or money that these points may take; None sets no limit.
-    allow_code
-        Whether code that makes the study's backend may run.
+    A pair of a new and a training point, or a new point where points were measured, gets at most
+    ``shots`` on average: by default the study's ``test_shots``, or what a training point got. The
+    same points with the same number are bought once. ``prior`` replaces the study's
+    ``method.prior``. ``on_start`` is called before the first shot; before that, if shots cost
+    money, ``confirm`` with the quote and the device's name: it stops by raising.
     """
     prepared, history = finished_run(directory, allow_code)
-    study, points = prepared.study, prepared.points
+    study, points, encoding = prepared.study, prepared.points, prepared.points.encoding
+    is_real = study.data.task == "regression"
     if prior is not None:
-        if as_prior(prior) is not None and study.data.task == "regression":
+        if as_prior(prior) is not None and is_real:
             raise InputError(
                 f"prior {prior!r} answers classes, and the run is a regression; leave it out."
             )
-        changed = study.method.model_copy(update={"prior": prior})
-        study = study.model_copy(update={"method": changed})
-    table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
-    features, unseen = points.encoding.features(table.X), points.encoding.unseen(table.other_texts)
+        study = study.changed("method", prior=prior)
+        prepared = replace(prepared, study=study)
+    table = read_new_points(data, encoding, gaps=study.data.missing == "median")
+    features, unseen = encoding.features(table.X), encoding.unseen(table.other_texts)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
-    head = head_of(prepared, history)
+    head, _ = method.fit_head(prepared, method.begun_session(prepared, history), history)
     made = make_backends(prepared, features)
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
     if confirm is not None and made.test.is_paid:
-        classes = study.data.task == "classification"
-        quoted = prediction_part(budget, study.method.design, usage, classes)
-        confirm(quoted, made.test.name)
+        confirm(prediction_part(budget, study.method.design, usage, not is_real), made.test.name)
     limit = None
     if ceiling is not None:
-        limit = make_ceiling(
-            ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
-        )
+        seconds, rate = usage.execution_seconds, study.budget.rate
+        limit = make_ceiling(ceiling, execution_seconds=seconds, rate=rate)
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
-    said = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
+    said = method.prior_of(prepared, head, features)
     suffix = "" if said is None else f" {said.settings.describe()}"
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}{suffix}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
-    seed = int(name[:7], 16)
-    prediction = prediction_session(study, head, len(features), budget, seed, said)
+    prediction = method.prediction_session(prepared, head, features, budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
@@ -208,18 +165,18 @@ def predict_new_points(
             run.spend()
             used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
-    answers, is_real = answers_of(prediction, points), study.data.task == "regression"
+    answers = method.answers_of(prediction, points)
     return NewPoints(
         prediction=answers,
         directory=place,
         budget=budget,
         qpu_seconds=used,
-        clipped=points.encoding.n_outside(table.X),
+        clipped=encoding.n_outside(table.X),
         others=others,
         truth=truth,
         prior=prior_facts(answers, points, features, truth),
         training_mean=float(np.mean(points.train_labels)) if is_real else 0.0,
-        target=target_interval(answers, points) if is_real else None,
+        target=method.target_interval(answers, points) if is_real else None,
         id=study.data.id,
         unseen=unseen,
     )
@@ -248,16 +205,8 @@ def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
             f"{inert(directory, 300)} has not spent its budget yet, so it has no trained model; "
             f"finish it by 'aqka resume {inert(directory, 300)}'."
         )
-    return replace(prepared, study=with_design(prepared.study, history.extent.design)), history
-
-
-def head_of(prepared: Prepared, history: History) -> FittedHead:
-    """Return the head of a finished run."""
-    assert history.budget is not None
-    n_qubits, circuit = prepared.n_qubits, prepared.circuit
-    session = new_session(prepared.study, prepared.points, history.budget, n_qubits, circuit)
-    replay(session, history)
-    return fit_head(prepared.study, session, history, n_qubits)[0]
+    study = prepared.study.changed("method", design=history.extent.design)
+    return replace(prepared, study=study), history
 
 
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from aqka._util.files import inside, read_text, write_atomically
+from aqka._util.files import explained, inside, read_text, write_atomically
 from aqka._util.text import inert, read_number
 from aqka.errors import InputError
 from aqka.insight.preflight import Preflight
 from aqka.insight.recommendation import settings_text
 from aqka.study.check import StudyCheck
-from aqka.study.data import load_table, split_points
+from aqka.study.points import load_table, split_points
 from aqka.study.schema import MAX_STUDY_BYTES, DataSection, parse_study
-from aqka.study.tables import BLANK, FORMATS, DataTable, open_columns
+from aqka.study.tables import BLANK, FORMATS, DataTable, no_column, open_columns
 
 ENOUGH_POINTS = 120  # for the example's numbers of training and test points
 MOST_CATEGORIES = 10  # of a column of text that is used
@@ -30,13 +30,7 @@ RunCheck = Callable[[StudyCheck], Preflight]
 
 
 def example(name: str = "study.toml") -> str:
-    """Return the example for a file of that name.
-
-    Examples
-    --------
-    >>> parse_study(example()).budget.train
-    '20000 shots'
-    """
+    """Return the example for a file of that name."""
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in name.removesuffix(".toml"))
     text = (Path(__file__).parent / "example.toml").read_text(encoding="utf-8")
     text = text.replace('"runs/{stem}"        #', f'"runs/{stem}"'.ljust(20) + " #")  # aligned
@@ -56,23 +50,12 @@ def study_of_data(
 ) -> tuple[str, Preflight, list[str]]:
     """Return the text of a study of a data file, what trying settings gave, and what was assumed.
 
-    Parameters
-    ----------
-    study
-        Where the study file will be; the data must lie in the same directory.
-    data
-        A .csv, .parquet or .npz file.
-    run_check
-        Runs a check, and may show how far it is.
-    target, task, id, features
-        As in a study; what is None is found from the values of the columns.
-    drop
-        Columns that are not used.
+    ``study`` is where the study file will be, in the directory of the data. What is None is found
+    from the values of the columns, without those to ``drop``.
     """
     base = study.parent
-    section = DataSection.model_construct(
-        source=_beside(base, data), task=task or "classification", target=target, id=id
-    )
+    given: dict[str, Any] = {"source": _beside(base, data), "target": target, "id": id}
+    section = DataSection.model_construct(**given, task=task or "classification")
     section, said = _choose_columns(section, base, features, drop)
     section, table = _read(section, base, said, is_given=task is not None)
     settings: dict[str, Any] = {
@@ -110,10 +93,7 @@ def _choose_columns(
     file = open_columns(path)
     for name in (*drop, *(features or ())):
         if name not in file.header:
-            raise InputError(
-                f"{inert(path.name)} has no column {inert(name)!r}. It has: "
-                f"{inert(', '.join(file.header), 200)}."
-            )
+            raise no_column(inert(path.name), name, file.header)
     named = [name for name in features or file.header if name not in (section.target, section.id)]
     cells: dict[str, list[str]] = {name: [] for name in named if name not in drop}
     for _, batch in file.batches(list(cells)):
@@ -202,26 +182,7 @@ def _beside(base: Path, data: Path) -> str:
 
 
 def with_settings(text: str, settings: Mapping[str, Any], name: str = "the study file") -> str:
-    """Return the text of a study with some settings changed; every comment stays.
-
-    Parameters
-    ----------
-    text
-        Of a valid study file.
-    settings
-        New values by table and key, such as ``{"feature_map.qubits": 3}``.
-    name
-        What the file is called in an error.
-
-    Examples
-    --------
-    >>> text = '[data]\\nsource = "moons"\\n[budget]\\ntrain = 900  # shots\\n'
-    >>> print(with_settings(text, {"budget.train": 1200}), end="")
-    [data]
-    source = "moons"
-    [budget]
-    train = 1200 # shots
-    """
+    """Return the text of a study with some settings changed; every comment stays."""
     lines = text.splitlines(keepends=True)
     wanted = parse_study(text, name).model_dump()
     for setting, value in settings.items():
@@ -248,19 +209,17 @@ def write_settings(path: Path, text: str, settings: Mapping[str, Any]) -> None:
     changed = with_settings(text, settings, inert(path.name))
     if read_text(place, MAX_STUDY_BYTES, "study file") != text:
         raise InputError(f"{inert(path, 300)} was changed meanwhile and is left as it is.")
-    try:
+    with explained(f"{inert(path, 300)} cannot be written"):
         write_atomically(place, changed.encode())
-    except OSError as error:
-        raise InputError(f"{inert(path, 300)} cannot be written: {error.strerror}.") from None
 
 
 def _set_key(lines: list[str], table: str, key: str, value: str) -> None:
     """Change the key's line, or put one behind the table's header, or the table at the end."""
     ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += ending
     start = next((k for k, line in enumerate(lines) if _table_of(line) == table), None)
     if start is None:
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += ending
         lines += [f"{ending}[{table}]{ending}", f"{key} = {value}{ending}"]
         return
     assignment = re.compile(rf"(\s*{re.escape(key)}\s*=\s*)({VALUE})(\s*)(#.*)?$")
@@ -270,18 +229,14 @@ def _set_key(lines: list[str], table: str, key: str, value: str) -> None:
         body = lines[k].rstrip("\r\n")
         found = assignment.match(body)
         if found is not None:
-            before, old, space, comment = found.groups()
-            if comment is None:
-                lines[k] = before + value + lines[k][len(body) :]
-            else:  # the comment stays in its column where there is room
-                gap, end = max(1, len(old) + len(space) - len(value)), lines[k][len(body) :]
-                lines[k] = before + value + " " * gap + comment + end
-                if len(lines[k]) > LONGEST:
-                    column = len(body) - len(comment)
-                    lines[k] = before + value + (end or ending) + " " * column + comment + end
+            before, old, space, comment = found.groups(default="")
+            # The comment stays in its column where there is room.
+            gap = " " * max(1, len(old) + len(space) - len(value)) if comment else ""
+            lines[k] = before + value + gap + comment + ending
+            if comment and len(lines[k]) > LONGEST:
+                column = " " * (len(body) - len(comment))
+                lines[k] = before + value + ending + column + comment + ending
             return
-    if not lines[start].endswith("\n"):
-        lines[start] += ending
     lines.insert(start + 1, f"{key} = {value}{ending}")
 
 

@@ -1,25 +1,45 @@
-"""The points of a run: what the circuits take, where it came from, and how both are stored."""
+"""From a source of data to the points of a run: what circuits take, and how it is stored."""
 
-import io
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka._util.files import inside
+from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
-from aqka.study._formats import read_arrays
+from aqka.study._formats import as_npz, read_arrays
+from aqka.study.tables import FORMATS, DataTable, point_names, read_table
+
+if TYPE_CHECKING:
+    from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 
 MAX_TEXTS = 1000  # of categories that are no feature
-MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
 ENCODING = ("columns", "fill", "centre", "components", "lowest", "highest", "range")
 TEXTS = "other_texts"
 NAMES = ("train_ids", "test_ids")
 COLUMNS = ("train_columns", "test_columns")
 FEATURES = ("train", "test", "train_labels", "test_labels")
+MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
+GENERATED_POINTS = 200
+MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
+
+
+BUILT_IN: dict[str, tuple[str, dict[str, float]]] = {
+    "breast-cancer": ("load_breast_cancer", {}),
+    "wine": ("load_wine", {}),
+    "iris": ("load_iris", {}),
+    "digits": ("load_digits", {}),
+    "moons": ("make_moons", {"noise": 0.15}),
+    "circles": ("make_circles", {"noise": 0.1, "factor": 0.5}),
+    "diabetes": ("load_diabetes", {}),
+}
+"""Data that need no file: functions of ``sklearn.datasets``, which ships or generates them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +77,17 @@ class Encoding:
         lowest, highest = reduced.min(axis=0), reduced.max(axis=0)
         return cls(columns, fill, centre, components, lowest, highest, ends)
 
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Encoding":
+        """Return the encoding that :meth:`arrays` gave."""
+        columns, *numbers = (arrays[name] for name in ENCODING)
+        return cls(list(map(str, columns)), *numbers).with_texts(map(str, arrays[TEXTS]))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return all of it as arrays by name."""
+        texts = {TEXTS: np.asarray(self.other_texts, dtype=np.str_)}
+        return {name: getattr(self, name) for name in ENCODING} | texts
+
     def filled(self, points: FloatArray) -> FloatArray:
         """Return points without gaps."""
         return np.where(np.isnan(points), self.fill, points)
@@ -66,14 +97,7 @@ class Encoding:
         return np.asarray((self.filled(points) - self.centre) @ self.components.T)
 
     def features(self, points: FloatArray) -> FloatArray:
-        """Return points as the circuits take them; what lies outside the range is clipped.
-
-        Examples
-        --------
-        >>> encoding = Encoding.fit(np.array([[0.0], [4.0]]), ["x"], 1, [0.0, 1.0])
-        >>> encoding.features(np.array([[1.0], [9.0], [np.nan]])).tolist()
-        [[0.25], [1.0], [0.5]]
-        """
+        """Return points as the circuits take them; what lies outside the range is clipped."""
         low, high = self.range
         width = self.highest - self.lowest
         # A column that never varies reads the lower end.
@@ -107,35 +131,19 @@ class Encoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
-    """The points as the user knows them, for the report: no circuit sees any of it."""
-
-    train_ids: list[str]  # what the file calls each point
-    test_ids: list[str]
-    train_columns: FloatArray | None  # before they were reduced and scaled, for models without
-    test_columns: FloatArray | None  # shots; None where they are too many to keep
-
-    @classmethod
-    def of(
-        cls, ids: list[str], X: FloatArray, train: NDArray[np.int64], test: NDArray[np.int64]
-    ) -> "Origin":
-        """Return the origin of chosen points of a table."""
-        names = [ids[k] for k in train], [ids[k] for k in test]
-        if (len(train) + len(test)) * X.shape[1] > MAX_KEPT_CELLS:
-            return cls(*names, None, None)
-        return cls(*names, X[train], X[test])
-
-
-@dataclass(frozen=True, eq=False)
 class Points:
-    """Training and test points, encoded as the circuits take them."""
+    """Training and test points, encoded as the circuits take them, and as the user knows them."""
 
     train: FloatArray  # features, one row per point, within the study's range
     test: FloatArray
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
     encoding: Encoding  # what made them features, for points that come later
-    origin: Origin
+    train_ids: list[str]  # what the file calls each point
+    test_ids: list[str]
+    # Before they were reduced and scaled, for models without shots; None: too many to keep.
+    train_columns: FloatArray | None = None
+    test_columns: FloatArray | None = None
 
     @property
     def majority_accuracy(self) -> float:
@@ -145,16 +153,11 @@ class Points:
 
     def as_npz(self) -> bytes:
         """Return all of it as the bytes of an npz file."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in FEATURES}
-        found |= {name: getattr(self.encoding, name) for name in ENCODING}
-        found[TEXTS] = np.asarray(self.encoding.other_texts, dtype=np.str_)
+        found = {name: getattr(self, name) for name in (*FEATURES, *COLUMNS)}
         # As text also where there are none, in a run without test points.
-        found |= {name: np.asarray(getattr(self.origin, name), dtype=np.str_) for name in NAMES}
-        kept = {name: getattr(self.origin, name) for name in COLUMNS}
-        found |= {name: values for name, values in kept.items() if values is not None}
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **found)
-        return stream.getvalue()
+        found |= {name: np.asarray(getattr(self, name), dtype=np.str_) for name in NAMES}
+        found |= self.encoding.arrays()
+        return as_npz({name: array for name, array in found.items() if array is not None})
 
 
 def load_points(path: Path) -> Points:
@@ -165,10 +168,161 @@ def load_points(path: Path) -> Points:
         raise InputError(
             f"{path.name} does not hold a run's points; restore it from a copy of the run."
         )
-    columns, *numbers = (arrays[name] for name in ENCODING)
-    train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
-    encoding = Encoding([str(name) for name in columns], *numbers)
-    encoding = encoding.with_texts(str(text) for text in arrays[TEXTS])
-    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
-    train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
-    return Points(train, test, train_labels, test_labels, encoding, origin)
+    found: dict[str, Any] = {name: arrays.get(name) for name in (*FEATURES, *COLUMNS)}
+    found |= {name: [str(one) for one in arrays[name]] for name in NAMES}
+    return Points(**found, encoding=Encoding.of(arrays))
+
+
+def _load_built_in(name: str) -> DataTable:
+    from sklearn import datasets
+
+    function, settings = BUILT_IN[name]
+    if function.startswith("make_"):
+        X, y = getattr(datasets, function)(GENERATED_POINTS, random_state=0, **settings)
+        return DataTable(X, y.astype(np.int64), ["x", "y"])
+    bunch = getattr(datasets, function)()
+    labels: NDArray[Any] = np.asarray(bunch.target, dtype=np.float64)
+    if "target_names" in bunch:
+        names = [str(name) for name in bunch.target_names]
+        labels = np.array([names[k] for k in bunch.target])
+        if all(name.isdigit() for name in names):
+            labels = labels.astype(np.int64)
+    columns = [str(name) for name in bunch.feature_names]
+    return DataTable(np.asarray(bunch.data, dtype=np.float64), labels, columns)
+
+
+def load_table(section: "DataSection", base: Path) -> DataTable:
+    """Return the table of a study; a file must lie inside ``base``."""
+    source, real = section.source, section.task == "regression"
+    if Path(source).suffix.lower() in FORMATS:
+        path, gaps = inside(base, source, "data.source"), section.missing == "median"
+        chosen = section.target, section.features
+        return read_table(path, *chosen, id_column=section.id, real=real, gaps=gaps)
+    if source not in BUILT_IN:
+        raise InputError(
+            f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "
+            f"{', '.join(FORMATS)}.{did_you_mean(source, list(BUILT_IN))} Built-in: "
+            f"{', '.join(BUILT_IN)}."
+        )
+    if (section.target, section.features, section.id) != (None, None, None):
+        raise InputError(
+            f"data.target, data.features and data.id are for files; {source} has its own labels."
+        )
+    table = _load_built_in(source)
+    if (table.y.dtype.kind == "f") != real:
+        kind = "numbers" if table.y.dtype.kind == "f" else "classes"
+        wanted = "regression" if kind == "numbers" else "classification"
+        raise InputError(
+            f"the target of {source} holds {kind}, so data.task must be {wanted!r}, got "
+            f"{section.task!r}."
+        )
+    return table
+
+
+def encode(
+    table: DataTable,
+    split: "SplitSection",
+    section: "FeatureMapSection",
+    n_features: int,
+    seed: int = 0,
+) -> Points:
+    """Split a table, then reduce and scale it; both are fitted on the training points only."""
+    train, test = split_points(table, split, seed)
+    train_x, test_x = table.X[train], table.X[test]
+    available = train_x.shape[1]
+    if available < n_features:
+        raise InputError(
+            f"the feature map encodes {n_features} features but the data have {available}; lower "
+            "feature_map.qubits, or add columns."
+        )
+    if available > n_features and len(train) < n_features:
+        raise InputError(
+            f"{len(train)} training points do not have {n_features} principal components; "
+            "raise split.train or lower feature_map.qubits."
+        )
+    encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
+    ids = point_names(table.ids, len(table.y))
+    is_kept = (len(train) + len(test)) * available <= MAX_KEPT_CELLS
+    return Points(
+        encoding.features(train_x),
+        encoding.features(test_x),
+        table.y[train],
+        table.y[test],
+        encoding.with_texts(table.other_texts),
+        [ids[k] for k in train],
+        [ids[k] for k in test],
+        encoding.filled(train_x) if is_kept else None,
+        encoding.filled(test_x) if is_kept else None,
+    )
+
+
+def split_points(
+    table: DataTable, split: "SplitSection", seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the training and of the test points; classes keep their shares."""
+    from sklearn.model_selection import train_test_split
+
+    check_split_sizes(split, len(table.y), _check_labels(table.y))
+    everything = np.arange(len(table.y))
+    if split.test == 0 and split.train in (None, len(table.y)):
+        train, test = everything, everything[:0]
+    else:
+        train, test = train_test_split(
+            everything,
+            train_size=split.train,
+            test_size=split.test or None,
+            stratify=None if table.y.dtype.kind == "f" else table.y,
+            random_state=seed,
+        )
+    if len(train) > MAX_TRAINING_POINTS:
+        raise InputError(
+            f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
+            f"split.train to at most {MAX_TRAINING_POINTS}."
+        )
+    return np.sort(train), np.sort(test if split.test else test[:0])
+
+
+def _check_labels(labels: NDArray[Any]) -> int:
+    """Refuse labels that cannot be split; return how many points each side needs."""
+    if labels.dtype.kind == "f":
+        if np.ptp(labels) == 0:
+            raise InputError(
+                f"the target holds {labels[0]:g} for every point; there is nothing to learn."
+            )
+        return 2
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 2:
+        raise InputError(
+            f"the target has a single class, {inert(classes[0])}; a classifier needs two."
+        )
+    if counts.min() < 2:
+        raise InputError(
+            f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
+            f"each. There are {len(classes)} classes: is data.target the right column?"
+        )
+    return len(classes)
+
+
+def check_split_sizes(split: "SplitSection", n_points: int, n_classes: int) -> None:
+    """Refuse sizes that a table of so many points cannot have, each class on both sides."""
+    test, train, asked = split.test, split.train, f"split.test is {split.test}"
+    # Fractions are rounded as scikit-learn does.
+    n_test = test if isinstance(test, int) else math.ceil(test * n_points)
+    n_train = n_points - n_test
+    if train is not None:
+        n_train = train if isinstance(train, int) else math.floor(train * n_points)
+        asked = f"split.train is {train}, split.test {test}"
+    if n_train + n_test > n_points or n_train < 1:
+        raise InputError(
+            f"the data have {n_points} points, but {asked}: {n_train} points for training and "
+            f"{n_test} for testing are {n_train + n_test} of them, and no point can be both. Lower "
+            "one of them, or leave split.train out to train on all but the test points."
+        )
+    # With test = 0 all points are for training, or some are left out for good.
+    others = ("test", n_test) if n_test else ("train", (n_points - n_train) or n_classes)
+    for name, size in (("train", n_train), others):
+        if size < n_classes:
+            raise InputError(
+                f"split.{name} leaves {size} points for {n_classes} classes; each class needs at "
+                f"least one, so give {n_classes} or more. The data have {n_points} points."
+            )

@@ -6,23 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
 from aqka.core.plans import Landmarks, UnitTable
-from aqka.core.problem import Problem
 from aqka.designs import Design, PairEstimate, as_design
 from aqka.errors import InputError, JobError, TransientError
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
-from aqka.learners import Learner
 from aqka.runs.export import empty_table
 from aqka.runs.history import History, fold
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
 from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
+from aqka.study.points import Points
 from aqka.study.quoting import stored_quote
+from aqka.study.schema import Study
 from aqka.study.store import RunStore
 
 UNKNOWN = "not known, the service could not be asked"
@@ -30,49 +29,29 @@ UNKNOWN = "not known, the service could not be asked"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands.
+    """Where a run stands; what is not known is None."""
 
-    Attributes
-    ----------
-    state
-        ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``reporting`` while the
-        report is written, ``finished``, ``interrupted``, ``cancelled`` or ``stopped``; ``open``
-        where it cannot be known whether a process works on it.
-    rounds_planned
-        Rounds that there will be if none fails; None where it is not known.
-    prediction_shots, prediction_budget, predicted
-        Shots spent on predictions, of at most how many, and whether they are made.
-    seen, units, unit
-        Pairs or points with at least one shot, of how many; ``unit`` says which.
-    gini, accuracy
-        Estimates from the counts so far; the accuracy is by cross-validation.
-    trains_map
-        Whether rounds, shots and budget are those of the feature map's training, which comes first.
-    started_at, updated_at
-        Times of the first and the last entry, in seconds since 1970.
-    jobs
-        The jobs of the round that waits, if they have ids; only the service knows how they stand,
-        see :func:`ask_jobs`.
-    """
-
+    # "starting", "running", "waiting" for a job, "predicting", "reporting" while the report is
+    # written, "finished", "interrupted", "cancelled", "stopped", or "open": it cannot be known
+    # whether a process works on it.
     state: str
     backend: str
     rounds: int = 0
-    rounds_planned: int | None = None
+    rounds_planned: int | None = None  # if none fails
     shots: int = 0
     budget: int = 0
-    seen: int = 0
+    seen: int = 0  # pairs or points with at least one shot
     units: int = 0
-    gini: float | None = None
-    accuracy: float | None = None
+    gini: float | None = None  # both from the counts so far
+    accuracy: float | None = None  # by cross-validation
     qpu_seconds: float | None = None
-    started_at: float | None = None
+    started_at: float | None = None  # the first and the last entry, in seconds since 1970
     updated_at: float | None = None
     seconds_left: float | None = None
     prediction_shots: int = 0
     prediction_budget: int | None = None
     predicted: bool = False
-    jobs: tuple[JobState, ...] = ()
+    jobs: tuple[JobState, ...] = ()  # of the round that waits; see :func:`ask_jobs`
     unit: str = "pairs"
     trains_map: bool = False
 
@@ -94,11 +73,8 @@ class ProgressReader:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._assess: Assess | None = None
-        if self._store.has_study and len(self._store.points.train) <= MAX_ASSESSED_POINTS:
-            study, points = self._store.study, self._store.points
-            self._assess = make_assess(
-                problem_of(study, points), class_labels_of(study, points), learner_of(study)
-            )
+        if store.has_study and len(store.points.train) <= MAX_ASSESSED_POINTS:
+            self._assess = make_assess(store.study, store.points)
 
     def look(self) -> Progress:
         """Return where the run stands."""
@@ -134,10 +110,12 @@ class ProgressReader:
         if not history.predicts:  # else it has no training points to assess
             table = empty_table(history)
             rounds, units = summarise_rounds(history, table, self._assess), len(table.unit_shots)
-        left = None
+        last, left = rounds[-1] if rounds else None, None
         if rounds and history.shots < history.budget:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
+        waiting = predictions if history.finished and predictions is not None else history
+        jobs = job_ids_of(waiting.ticket) if waiting.ticket else []
         return Progress(
             state=run_state(store, held),
             # What a study calls it, unless the device was left open.
@@ -146,11 +124,11 @@ class ProgressReader:
             rounds_planned=planned,
             shots=history.spent if history.predicts else history.shots,
             budget=history.budget,
-            seen=rounds[-1].seen if rounds else 0,
+            seen=0 if last is None else last.seen,
             units=units,
             unit=history.extent.design,
-            gini=rounds[-1].gini if rounds else None,
-            accuracy=rounds[-1].accuracy if rounds else None,
+            gini=None if last is None else last.gini,
+            accuracy=None if last is None else last.accuracy,
             qpu_seconds=history.qpu_seconds,
             started_at=history.started_at,
             updated_at=history.updated_at,
@@ -158,16 +136,15 @@ class ProgressReader:
             prediction_shots=0 if predictions is None else predictions.spent,
             prediction_budget=most,
             predicted=predictions is not None and predictions.finished,
-            jobs=tuple(JobState(job_id) for job_id in open_jobs(store)),
+            jobs=tuple(map(JobState, jobs)),
         )
 
     def _planned_rounds(self) -> int | None:
         """Return the number of rounds if none fails, where the results have a quote."""
-        if not self._store.has_study:
-            return None
-        study, quoted = self._store.begun_study, stored_quote(self._store.results)
+        quoted = stored_quote(self._store.results) if self._store.has_study else None
         if quoted is None:
             return None
+        study = self._store.begun_study
         calibration = 1 if study.method.points.calibration_shots else 0
         return calibration + len(schedule_of(study).milestones(quoted.shots))
 
@@ -190,10 +167,7 @@ def ask_jobs(store: RunStore, now: Progress) -> Progress:
 
 
 def run_state(store: RunStore, held: bool | None) -> str:
-    """Return the state of a run that has begun; see :class:`Progress`.
-
-    ``held`` is what :func:`~aqka.study.directory.is_held` said before the ledger was read.
-    """
+    """Return the state of a begun run, which was ``held`` or not before its ledger was read."""
     history = store.training
     assert history is not None, "the run has not begun"
     if store.complete:
@@ -220,15 +194,6 @@ def lacks_report(store: RunStore) -> bool:
         return results.exists()
 
 
-def open_jobs(store: RunStore) -> list[str]:
-    """Return the ids of the jobs that a begun run waits for, for training or predictions."""
-    history = store.training
-    assert history is not None, "the run has not begun"
-    if history.finished:
-        history = store.predictions or history
-    return job_ids_of(history.ticket) if history.ticket else []
-
-
 MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
 
 Assess = Callable[[Any, Landmarks | None], tuple[float, float | None]]
@@ -250,13 +215,10 @@ class RoundSummary:
     ended_at: float  # since 1970, UTC
 
 
-def make_assess(
-    problem: Problem, labels: NDArray[Any] | None, learner: Learner, last: Diagnostics | None = None
-) -> Assess:
-    """Return what works out Gini and accuracy, the latter for classes and few points only.
-
-    ``last`` is what is known already of all that the run measured.
-    """
+def make_assess(study: Study, points: Points, last: Diagnostics | None = None) -> Assess:
+    """Return what works out Gini and, for few points of classes, accuracy; ``last`` is known."""
+    problem, learner = problem_of(study, points), learner_of(study)
+    labels = class_labels_of(study, points)
 
     def assess(table: Any, landmarks: Landmarks | None) -> tuple[float, float | None]:
         # Counts only grow: with as many shots as the last table it is the last one.

@@ -20,7 +20,7 @@ from aqka.runs.spend import Ceiling
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared
 from aqka.study.map_training import MAP_TRAINING, map_part
-from aqka.study.method import problem_of, schedule_of, with_design
+from aqka.study.method import problem_of, schedule_of
 from aqka.study.schema import Study
 
 
@@ -34,16 +34,14 @@ class Offer:
 
 
 def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offer:
-    """Make the backends of a study and quote it on them; nothing is submitted.
-
-    ``stored`` are the results of a begun run, which keeps its design and its quote.
-    """
+    """Make a study's backends and quote it on them; ``stored`` results keep design and quote."""
     prepared = settle_design(prepared, stored)
     backends = make_backends(prepared)
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
         device = HERON.with_rep_delay(backends.train.rep_delay)
-        quoted = study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
+        depth, tiles = circuit_depth(backends.train), backends.device.n_tiles
+        quoted = study_quote(prepared, depth, device, tiles)
     return Offer(prepared, backends, quoted)
 
 
@@ -114,13 +112,11 @@ def wish_of(study: Study, n_test: int) -> Wish:
 
 
 def better_design_of(prepared: Prepared) -> Choice:
-    """Return what is better for a study's shots, pairs or points, and why.
-
-    Predictions that come on top of the training budget are left out of the comparison.
-    """
+    """Return what is better for a study's shots, without predictions on top: pairs or points."""
     method = prepared.study.method
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
-    quoted = study_quote(replace(prepared, study=with_design(prepared.study, "pairs")), tiles=1)
+    as_pairs = replace(prepared, study=prepared.study.changed("method", design="pairs"))
+    quoted = study_quote(as_pairs, tiles=1)
     on_top, trained = prepared.study.budget.total is None, quoted.part(MAP_TRAINING)
     total = quoted.total.shots - (0 if trained is None else trained.shots)
     return resolve(
@@ -154,7 +150,8 @@ def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> P
         choice = better_design_of(prepared)
         design, why = choice.design.name, choice.reason
     reason = why if isinstance(why, str) else None
-    return replace(prepared, study=with_design(study, design), design_reason=reason)
+    study = study.changed("method", design=design)
+    return replace(prepared, study=study, design_reason=reason)
 
 
 def stored_quote(results: dict[str, Any]) -> Quote | None:

@@ -14,7 +14,6 @@ from aqka.core.problem import Problem
 from aqka.designs.prior import PredictionPrior
 from aqka.insight.baselines import process_labels
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
-from aqka.insight.exact_kernels import FeatureMap
 from aqka.learners import FittedHead
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.maths.spectrum import Spectrum
@@ -23,14 +22,11 @@ from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
+from aqka.study.directory import Prepared
 from aqka.study.map_training import MAP_TRAINING
-from aqka.study.method import Mitigation, class_labels_of, learner_of, target_interval
+from aqka.study.method import Mitigation, target_interval
 from aqka.study.points import Points
-from aqka.study.progress import (
-    MAX_ASSESSED_POINTS,
-    make_assess,
-    summarise_rounds,
-)
+from aqka.study.progress import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.rivals import models_beside
 from aqka.study.schema import Study
 
@@ -46,19 +42,16 @@ class Predicted(NamedTuple):
 
 
 def results_of(
-    study: Study,
-    points: Points,
+    prepared: Prepared,
     session: Training,
     history: History,
     head: FittedHead,
     made: Predicted | None,
     noise: Mitigation | None,
-    feature_map: FeatureMap,
 ) -> dict[str, Any]:
-    """Return how well the head did and models beside it, what was used, and the run's history.
-
-    ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
-    """
+    """Return how well the head did, models beside it, what was used, and the run's history."""
+    study, points = prepared.study, prepared.points
+    predicted = None if made is None else made.prediction
     table, problem, assess = session.table, session.problem, None
     facts = session.design.results(table, head.estimate)
     if session.design.counts_entries:
@@ -66,14 +59,14 @@ def results_of(
         found = diagnose_sensitivity(table, problem, sensitivity)
         facts["diagnostics"] = asdict(found) | {"advice": found.advice}
         if table.n_points <= MAX_ASSESSED_POINTS:
-            assess = make_assess(problem, class_labels_of(study, points), learner_of(study), found)
+            assess = make_assess(study, points, found)
     rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
     beside = None
     with suppress(Exception):  # a run never fails for them; its report tries again and says why
-        beside = asdict(models_beside(study, points, feature_map))
+        beside = asdict(models_beside(study, points, prepared.feature_map))
     return {
         "results": {
-            **_scores(study, points, problem, None if made is None else made.prediction),
+            **_scores(study, points, problem, predicted),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
@@ -81,36 +74,24 @@ def results_of(
             "shots": table.total,
             **facts,
         },
-        "prior": prior_facts(
-            None if made is None else made.prediction,
-            points,
-            points.test,
-            points.test_labels.tolist(),
-        ),
+        "prior": prior_facts(predicted, points, points.test, points.test_labels.tolist()),
         "sentinels": None if noise is None else asdict(noise),
-        "actual": used_by(
-            history,
-            None if made is None else made.history,
-            0 if noise is None else noise.shots,
-            study.budget.rate,
-        ),
+        "actual": used_by(history, None if made is None else made.history, study.budget.rate),
         "beside": beside,
-        "test_ids": points.origin.test_ids,
+        "test_ids": points.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
 
 def used_by(
-    history: History,
-    predictions: History | None = None,
-    sentinel_shots: int = 0,
-    rate: float | None = None,
+    history: History, predictions: History | None = None, rate: float | None = None
 ) -> dict[str, Any]:
     """Return what training and predictions used, a calibration by itself as quotes have it.
 
     QPU time is None where the backend says none; a device that runs in this process says 0.
     """
-    rounds = [round for round in history.rounds if round.planned.calibrates]
+    rounds, tests = [r for r in history.rounds if r.planned.calibrates], predictions or History()
+    watched = [r.remarks["sentinels"] for r in history.rounds if "sentinels" in r.remarks]
     shots, used = sum(round.measured.total for round in rounds), history.qpu_seconds or None
     seconds = sum(round.qpu_seconds or 0.0 for round in rounds)
     found = {
@@ -118,11 +99,11 @@ def used_by(
         "submissions": len(history.rounds) - len(rounds),
         "qpu_seconds": None if used is None else used - seconds,
         "wall_seconds": wall_seconds(history),
-        "test_shots": 0 if predictions is None else predictions.shots,
-        "test_submissions": 0 if predictions is None else predictions.ended,
-        "test_qpu_seconds": None if predictions is None else predictions.qpu_seconds or None,
-        "test_wall_seconds": 0.0 if predictions is None else wall_seconds(predictions),
-        "sentinel_shots": sentinel_shots,
+        "test_shots": tests.shots,
+        "test_submissions": tests.ended,
+        "test_qpu_seconds": tests.qpu_seconds or None,
+        "test_wall_seconds": wall_seconds(tests),
+        "sentinel_shots": sum(sum(noted["shots"]) for noted in watched),
         "rate": rate,
     }
     if rounds:
@@ -135,10 +116,7 @@ def used_by(
 
 
 def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
-    """Return the spectrum of the kernel as a session's problem reads its counts.
-
-    A head that was fitted to the counts has it, unless it completed rows from landmarks.
-    """
+    """Return the spectrum of the counts' kernel; a head has it, unless it completed rows."""
     spectrum = None if head is None else head.spectrum
     if isinstance(spectrum, Spectrum) and session.landmarks is None:
         return spectrum
@@ -236,13 +214,7 @@ CLASS_SCORES = ("accuracy", "standard_error", "interval", "balanced_accuracy")
 
 
 def class_scores(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
-    """Return the accuracy with its standard error and 95 % interval, and the balanced one.
-
-    Examples
-    --------
-    >>> class_scores(np.array(["a", "b", "b", "b"]), np.array(["a", "b", "b", "a"]))["accuracy"]
-    0.75
-    """
+    """Return the accuracy with its standard error and 95 % interval, and the balanced one."""
     right = truth == predicted
     accuracy = float(right.mean())
     error = float(np.sqrt(accuracy * (1 - accuracy) / right.size))
@@ -261,24 +233,7 @@ PREFIXES = {
 
 
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what was quoted and what was used, a row per figure; None where it is unknown.
-
-    First the training kernel, then everything: predictions, sentinels and calibration too, which
-    are quoted at most.
-
-    Examples
-    --------
-    >>> from aqka import quote
-    >>> actual = {"shots": 5000, "submissions": 5, "qpu_seconds": 10.0, "wall_seconds": 14.5,
-    ...           "rate": 96.0}
-    >>> for row in quote_versus_actual(quote(20, 5000, rate=96), actual):
-    ...     print(row["figure"], round(row["quoted"], 1), row["actual"])
-    shots 5000 5000
-    submissions 5 5
-    QPU seconds 11.8 10.0
-    cost 18.8 16.0
-    seconds 12.8 14.5
-    """
+    """Return what was quoted and used, training first, then everything; None where unknown."""
 
     def cost(seconds: float | None) -> float | None:
         rate = actual["rate"]
@@ -332,14 +287,7 @@ class ValueScores:
 
     @classmethod
     def of(cls, truth: FloatArray, predicted: FloatArray, training_mean: float) -> "ValueScores":
-        """Score predictions against the truth.
-
-        Examples
-        --------
-        >>> scores = ValueScores.of(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0]), 3.0)
-        >>> round(scores.rmse, 3), round(scores.r2, 3), round(scores.mean_rmse, 3)
-        (0.816, 0.857, 2.16)
-        """
+        """Score predictions against the truth."""
         squared = (predicted - truth) ** 2
         plain = (truth - training_mean) ** 2
         n_points = len(truth)

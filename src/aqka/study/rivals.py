@@ -1,7 +1,4 @@
-"""Models beside a run's own, without a shot: the exact kernel and plain models.
-
-A run works them out once, at its end, and its results keep what they say; the report reads it.
-"""
+"""Models beside a run's own, without a shot; its results keep what they say for the report."""
 
 import json
 from collections.abc import Mapping
@@ -17,16 +14,9 @@ from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.insight import fold_scores
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
-from aqka.insight.fold_scores import (
-    KernelHead,
-    difference,
-    metric_names,
-    repeated_folds,
-    score_folds,
-    subsample,
-)
 from aqka.learners import make_learner
 from aqka.maths.metrics import Fold
 from aqka.study.points import Points
@@ -68,8 +58,8 @@ def models_beside(study: Study, points: Points, feature_map: "FeatureMap | None"
     if not len(points.test):
         return Beside(exact)
     train, test = points.train, points.test
-    if points.origin.train_columns is not None and points.origin.test_columns is not None:
-        train, test = points.origin.train_columns, points.origin.test_columns
+    if points.train_columns is not None and points.test_columns is not None:
+        train, test = points.train_columns, points.test_columns
     return Beside(exact, *plain_predictions(train, test, points.train_labels))
 
 
@@ -82,10 +72,7 @@ def stored_beside(results: Mapping[str, Any]) -> Beside | None:
 
 
 def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> ExactKernel:
-    """Simulate a run's kernel and learn from it; where that cannot be done, say why.
-
-    The head is the study's SVM, or a ridge tuned by leave-one-out.
-    """
+    """Simulate a run's kernel and learn from it, by its SVM or a tuned ridge; or say why not."""
     train, test, labels = points.train, points.test, points.train_labels
     reps = study.feature_map.reps
     svm, C = study.method.learner == "svm", study.method.C
@@ -95,7 +82,7 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
             f"{n_qubits} qubits are too many to simulate here; the most is {MAX_QUBITS}"
         )
     room = MAX_AMPLITUDES // 2**n_qubits
-    chosen = subsample(labels, min(MAX_EXACT, room), 0)
+    chosen = fold_scores.subsample(labels, min(MAX_EXACT, room), 0)
     y, predicted = labels[chosen], None
     try:
         states = map_states(train[chosen], feature_map, reps)
@@ -107,7 +94,7 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
             predicted = head.predict(block).tolist()
     except (InputError, ImportError) as error:
         return ExactKernel(str(error).rstrip("."))
-    judged = subsample(y, MAX_JUDGED, 0)
+    judged = fold_scores.subsample(y, MAX_JUDGED, 0)
     try:
         learns, words = _judge(known[np.ix_(judged, judged)], y[judged], svm, C)
     except InputError:  # a class without a point in some fold: there is nothing to cross-validate
@@ -117,12 +104,14 @@ def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> Exact
 
 def _judge(kernel: FloatArray, y: NDArray[Any], svm: bool, C: float) -> tuple[bool, str]:
     """Return whether a kernel is better than guessing by cross-validation, and by how much."""
-    folds, head = repeated_folds(y), KernelHead(y, svm, C)
-    scores = score_folds("exact kernel", lambda fold: head.predict(kernel, fold), y, folds)
-    guess = score_folds(*guessing(y), y, folds)
-    gap = difference(scores, guess)
+    folds, head = fold_scores.repeated_folds(y), fold_scores.KernelHead(y, svm, C)
+    scores = fold_scores.score_folds(
+        "exact kernel", lambda fold: head.predict(kernel, fold), y, folds
+    )
+    guess = fold_scores.score_folds(*guessing(y), y, folds)
+    gap = fold_scores.difference(scores, guess)
     words = (
-        f"{metric_names(y)[0]} {scores.means[0]:.2f} ± {scores.errors[0]:.2f} by "
+        f"{fold_scores.metric_names(y)[0]} {scores.means[0]:.2f} ± {scores.errors[0]:.2f} by "
         f"cross-validation on {len(y)} training points, guessing {guess.means[0]:.2f}; {gap}"
     )
     return gap.clear, words
@@ -131,12 +120,9 @@ def _judge(kernel: FloatArray, y: NDArray[Any], svm: bool, C: float) -> tuple[bo
 def plain_predictions(
     train: FloatArray, test: FloatArray, labels: NDArray[Any]
 ) -> tuple[dict[str, list[Any]], int]:
-    """Return what plain models predict for test points, by name, and how many points taught them.
-
-    They are those of :mod:`aqka.insight.baselines`, tuned inside the training points.
-    """
+    """Return what plain, tuned models predict by name, and how many points taught them."""
     affordable = max(MIN_PLAIN, min(MAX_PLAIN, MAX_CELLS // train.shape[1]))
-    chosen = subsample(labels, affordable, 0)
+    chosen = fold_scores.subsample(labels, affordable, 0)
     X = np.concatenate([train[chosen], test])
     # Labels of test points are not looked at, but a model wants one for every row.
     y = np.concatenate([labels[chosen], np.resize(labels[chosen], len(test))])

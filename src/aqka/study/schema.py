@@ -8,16 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from aqka._util.files import read_text
 from aqka._util.text import inert
@@ -61,7 +53,7 @@ class Section(BaseModel):
 
     # Values must have their type: "4" is not taken for 4. A message never repeats a value,
     # which may be a secret in the wrong place.
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False
     )
 
@@ -131,12 +123,12 @@ class FeatureMapSection(Section):
         """Whether it is a built-in map as it is, which needs no file."""
         return self.map in BUILT_IN_MAPS and self.train is None
 
-    @field_validator("train", mode="before")
+    @pydantic.field_validator("train", mode="before")
     @classmethod
     def _not_at_all(cls, value: Any) -> Any:
         return None if value is False else value
 
-    @field_validator("map")
+    @pydantic.field_validator("map")
     @classmethod
     def _known_map(cls, value: str) -> str:
         if value.endswith((".qpy", ".qasm")) or ":" in value:
@@ -221,7 +213,7 @@ class BudgetSection(Section):
     ceiling: str | int | None = None
     rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
 
-    @field_validator("total", "train", "ceiling", mode="before")
+    @pydantic.field_validator("total", "train", "ceiling", mode="before")
     @classmethod
     def _readable(cls, value: Any) -> Any:
         if not isinstance(value, str | int) or isinstance(value, bool):
@@ -316,6 +308,11 @@ class Study(Section):
             raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")
         return self
 
+    def changed(self, section: str, **values: Any) -> "Study":
+        """Return the study with other values in one of its sections."""
+        part = getattr(self, section).model_copy(update=values)
+        return self.model_copy(update={section: part})
+
 
 def parse_study(text: str, name: str = "study") -> Study:
     """Return the study that a TOML text describes, or say which line is wrong.
@@ -349,7 +346,7 @@ def parse_study(text: str, name: str = "study") -> Study:
     refuse_secrets(text, content, name)
     try:
         return Study.model_validate(content)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise InputError(explain(error, Study, text, name)) from None
 
 

@@ -7,18 +7,23 @@ are predictions is sealed before the first of their shots.
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka._util.files import read_bytes, write_atomically
+from aqka._util.files import explained, read_bytes, write_atomically
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
-from aqka.runs.audit import begun_history
+from aqka.insight.validation import Validation, validate_points
+from aqka.learners import FittedHead
+from aqka.runs.audit import Audit, begun_history
+from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import Head, make_head, read_head
-from aqka.runs.history import History
-from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.runs.history import History, fold
+from aqka.runs.ledger import LEDGER_NAME, Ledger, is_there
+from aqka.sessions import Training, Values
 from aqka.study.directory import (
     DATA_NAME,
     MAP_NAME,
@@ -32,7 +37,7 @@ from aqka.study.directory import (
     check_directory,
 )
 from aqka.study.feature_maps import feature_map, load_circuit, trainable_of
-from aqka.study.method import runs_inverse, with_design
+from aqka.study.method import answers_of, begun_session, fit_head, prediction_session, runs_inverse
 from aqka.study.points import Points, load_points
 from aqka.study.schema import BackendSection, Study, load_study
 
@@ -47,10 +52,7 @@ BEGUN = "begun"  # stands for the end of predictions that have none yet
 class RunStore:
     """A run's directory; each file is read when it is first needed, and once.
 
-    Parameters
-    ----------
-    directory
-        The run's; one that holds no run, or a link that leads elsewhere, is refused.
+    A directory that holds no run, or a link that leads elsewhere, is refused.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -99,7 +101,14 @@ class RunStore:
         """The study with the design that its ledger has."""
         if self.training is None:
             return self.study
-        return with_design(self.study, self.training.extent.design)
+        return self.study.changed("method", design=self.training.extent.design)
+
+    def begun(self) -> Prepared:
+        """Return the run with its ledger's design, to be read: nothing makes its backend."""
+        is_own = self.study.feature_map.map not in BUILT_IN_MAPS
+        return Prepared(
+            self.begun_study, self.text, self.points, self.circuit() if is_own else None
+        )
 
     @cached_property
     def points(self) -> Points:
@@ -115,11 +124,11 @@ class RunStore:
         try:
             content = json.loads(read_bytes(path, MAX_RESULTS_BYTES, "results"))
         except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
             raise InputError(
                 f"{RESULTS_NAME} is damaged; remove it and resume the run to write it anew."
-            ) from None
-        if not isinstance(content, dict):
-            raise InputError(f"{RESULTS_NAME} is not a run's; remove it and resume the run.")
+            )
         return content
 
     @cached_property
@@ -129,21 +138,30 @@ class RunStore:
         while True:
             head = read_head(path)  # before the ledger, which is made after it
             if not path.exists() or path.stat().st_size == 0:
-                self._check_never_begun(head)
+                if head is None or head.certain > 0:  # every run begins with a head
+                    raise LedgerError(
+                        f"{inert(self.directory, 300)} has lost its {LEDGER_NAME}, with the shots "
+                        "that were paid for. Restore it from a copy; nothing was bought again."
+                    )
                 return None
             history = begun_history(path)
-            if history is None:
-                return None
             try:
-                self._check_files(history)
+                if history is not None:
+                    check_seal(self.directory, history)
+                    named = self.results.get("run_id", history.run_id)
+                    if named != history.run_id:
+                        raise LedgerError(
+                            f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the "
+                            f"results beside it to {inert(named)}; restore the directory from a "
+                            "copy."
+                        )
+                return history
             except (InputError, LedgerError):
                 # Another process may have gone on since the ledger was read.
                 now = read_head(path)
-                if now is None or now.certain <= history.entries:
+                if history is None or now is None or now.certain <= history.entries:
                     raise
                 self.__dict__.pop("results", None)
-            else:
-                return history
 
     @cached_property
     def predictions(self) -> History | None:
@@ -197,8 +215,7 @@ class RunStore:
         code = backend_code(study, self.directory, allow_code)
         study = study.model_copy(update={"backend": self.same_device()})
         trained = self.results.get("map_training")
-        facts = trained if isinstance(trained, dict) else None
-        more: dict[str, Any] = {"trainable": made, "untrained": untrained, "map_training": facts}
+        more: Any = {"trainable": made, "untrained": untrained, "map_training": trained}
         return Prepared(study, self.text, self.points, circuit, code, **more)
 
     def same_device(self) -> BackendSection:
@@ -208,35 +225,12 @@ class RunStore:
             return section
         return section.model_copy(update={"device": name})
 
-    def _check_files(self, history: History) -> None:
-        """Refuse files that are not those of the ledger beside them."""
-        check_seal(self.directory, history)
-        named = self.results.get("run_id", history.run_id)
-        if named != history.run_id:
-            raise LedgerError(
-                f"{inert(self.directory / LEDGER_NAME, 300)} belongs to run "
-                f"{inert(history.run_id)}, the results beside it to {inert(named)}; restore the "
-                "directory from a copy."
-            )
-
-    def _check_never_begun(self, head: Head | None) -> None:
-        """Refuse a run that has lost its ledger: every run begins with a head."""
-        if head is None or head.certain > 0:
-            raise LedgerError(
-                f"{inert(self.directory, 300)} has lost its {LEDGER_NAME}, with the shots that "
-                "were paid for. Restore it from a copy; nothing was bought again."
-            )
-
 
 def write_results(directory: Path, results: bytes) -> None:
     """Replace a run's results, complete or not at all."""
-    try:
+    remedy = f". No shot is lost: correct that and resume {inert(directory, 300)}"
+    with explained(f"{RESULTS_NAME} cannot be written", remedy, LedgerError):
         write_atomically(directory / RESULTS_NAME, results)
-    except OSError as error:
-        raise LedgerError(
-            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: correct that "
-            f"and resume {inert(directory, 300)}."
-        ) from None
 
 
 def digest_of(content: bytes) -> str:
@@ -258,15 +252,11 @@ def digest_files(directory: Path) -> dict[str, str]:
 def begin_predictions(directory: Path) -> dict[str, str]:
     """Make the head of the predictions' ledger, and return what seals that there is one."""
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
-    try:
+    words = f"cannot write in {inert(ledger.parent, 300)}"
+    with explained(words, "; free some space and resume", LedgerError):
         ledger.parent.mkdir(exist_ok=True)
         if read_head(ledger) is None:
             make_head(ledger)
-    except OSError as error:
-        raise LedgerError(
-            f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "
-            "resume."
-        ) from error
     return {PREDICTIONS_NAME: BEGUN}
 
 
@@ -300,12 +290,10 @@ def check_seal(directory: Path, history: History) -> None:
 def _check_predictions(directory: Path, sealed: dict[str, str]) -> None:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     expected = sealed.get(PREDICTIONS_NAME)
-    if expected is None:
-        as_sealed = not ledger.exists()  # the run only trains
-    elif expected == BEGUN:
+    if expected == BEGUN:
         as_sealed = read_head(ledger) is not None  # the ledger itself knows the rest
-    elif not ledger.exists():
-        as_sealed = False
+    elif expected is None or not ledger.exists():
+        as_sealed = expected is None and not ledger.exists()  # the run only trains
     else:
         with Ledger(ledger) as predictions:
             as_sealed = predictions.end() == expected
@@ -321,3 +309,97 @@ def _refuse(directory: Path, name: str, what: str) -> None:
         f"{name} in {inert(directory, 300)} is not the one that {what}: its ledger knows another "
         f"digest. {remedy}"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class StudyRun:
+    """All that a report or a table of results needs of a run."""
+
+    directory: Path
+    study: Study
+    text: str  # of the study file
+    points: Points
+    session: Training  # with all that was measured
+    history: History  # what its ledger says
+    head: FittedHead | None
+    found: Values | None  # classes or values of the test points; None before they are predicted
+    predictions: History | None  # what the ledger of the test points says
+    audits: dict[str, Audit]  # what the check of each ledger says, by name
+    results: dict[str, Any]  # what stands in results.json
+
+
+def validate_run(store: RunStore, n_points: int = 20) -> Validation:
+    """Compare some of a run's training points with their exact states."""
+    where = inert(store.directory, 300)
+    if store.training is None:
+        raise InputError(f"{where} has measured nothing yet; 'aqka resume' goes on with it.")
+    session = begun_session(store.begun(), store.training)
+    if session.design.counts_entries:
+        raise InputError(
+            f"{where} measured pairs, and only points have states to compare; 'aqka report' shows "
+            "its kernel. For points, set method.design = 'points'."
+        )
+    circuit = store.circuit() or "zz"  # None where the statevector has the map itself
+    return validate_points(session.table, store.points.train, circuit, n_points)
+
+
+def chip_places(store: RunStore) -> list[int]:
+    """Return where each of a run's qubits stands on its chip."""
+    places: list[int] = store.results.get("circuit", {}).get("places")
+    if not places or store.study.backend.tiles != 1:
+        raise InputError(
+            "a picture needs a run of one tile on a device with a chip (backend.name = 'ibm'); "
+            "leave it out."
+        )
+    return places
+
+
+def load_study_run(store: RunStore) -> StudyRun:
+    """Read a run of a study that has begun, finished or not."""
+    prepared, history = store.begun(), store.training
+    assert history is not None, "the run has not begun"
+    session, audits = begun_session(prepared, history), {"training": Audit.of(history)}
+    if store.map_training is not None:
+        audits["map training"] = Audit.of(store.map_training)
+    head, found, made = None, None, None
+    has_predictions = (store.directory / PREDICTIONS_NAME).is_dir()
+    if has_predictions and session.done:
+        try:
+            made = _read_predictions(store.directory / PREDICTIONS_NAME / LEDGER_NAME, history)
+            audits |= {} if made is None else {"predictions": Audit.of(made)}
+        except LedgerError as error:
+            audits["predictions"] = Audit.of_unreadable(error)
+    predicted = made is not None and made.sound and made.finished
+    if predicted or (session.done and history.sealed is not None and not has_predictions):
+        head, _ = fit_head(prepared, session, history)
+    if head is not None and made is not None and predicted:
+        assert made.budget is not None
+        tests = prediction_session(prepared, head, store.points.test, made.budget)
+        if tests.extent().items() <= made.facts.items():  # else it is of other points
+            replay(tests, made)
+            found = answers_of(tests, store.points)
+    return StudyRun(
+        directory=store.directory,
+        study=prepared.study,
+        text=store.text,
+        points=store.points,
+        session=session,
+        history=history,
+        head=head,
+        found=found,
+        predictions=made,
+        audits=audits,
+        results=store.results,
+    )
+
+
+def _read_predictions(path: Path, training: History) -> History | None:
+    """Return what the predictions' ledger says, sound or not; None where they are to begin."""
+    if not is_there(path):
+        return None
+    with Ledger(path) as ledger:
+        history = fold(ledger.entries())
+    if history.empty:
+        return None
+    check_parent(history, training.run_id, path)
+    return history

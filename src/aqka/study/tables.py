@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -42,11 +42,6 @@ class DataTable(NamedTuple):
     ids: list[str] | None = None  # what the file calls each point, where it has such a column
     other_texts: Mapping[str, int] = MappingProxyType({})  # "column=text" that is no feature
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the points: those of the file, and rows counted from 1 where it has none."""
-        return point_names(self.ids, len(self.y))
-
 
 def point_names(ids: Sequence[str] | None, n_points: int) -> list[str]:
     """Return names of points: those given, and rows counted from 1 where there is none."""
@@ -75,7 +70,12 @@ def read_table(
         table = _from_arrays(path, (target or "y") if labelled else None, id_column)
     else:
         file = open_columns(path)
-        columns = _choose(file.header, target, features, name, labelled, id_column)
+        if target is None and labelled:
+            raise InputError(
+                f"data.target is missing: name the column of the labels in {name}, one of "
+                f"{inert(', '.join(file.header), 200)}."
+            )
+        columns = _choose(file.header, target, features, name, id_column)
         table = _from_columns(file, columns, target, id_column, gaps)
     _check_table(table, name, labelled, gaps)
     texts: NDArray[Any] = table.y.astype(np.str_)  # now that it is sure to fit
@@ -123,10 +123,7 @@ def _from_arrays(path: Path, label: str | None, id_column: str | None) -> DataTa
     arrays, name = read_arrays(path), inert(path.name)
     for wanted in filter(None, ("X", label, id_column)):
         if wanted not in arrays:
-            raise InputError(
-                f"{name} has no array {inert(wanted)!r}.{did_you_mean(wanted, arrays)} "
-                f"It has: {inert(', '.join(arrays), 200)}."
-            )
+            raise no_column(name, wanted, arrays, "array")
     X = arrays["X"]
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise InputError(
@@ -170,7 +167,7 @@ def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows:
         others = [name for name in (header if file is None else file.header) if name not in used]
         kept = sorted(others, key=lambda name: name not in first)[:MOST_KEPT]
         found = {name: [] for name in others if name in kept}
-        for cells in [arrays] if file is None else (one.cells for one in file.batches(list(found))):
+        for cells in [arrays] if file is None else (one for _, one in file.batches(list(found))):
             for name, column in found.items():
                 column += map(_text, cells[name])
     except InputError:
@@ -178,9 +175,17 @@ def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows:
     return {name: cells for name, cells in found.items() if len(cells) == n_rows}
 
 
-def _text(cell: Any, most: int = MAX_CHARACTERS) -> str:
+def _text(cell: Any, most: int | None = MAX_CHARACTERS) -> str:
     """Return a cell as text; empty where the cell is."""
     return "" if cell is None else str(cell).strip()[:most]
+
+
+def no_column(name: str, column: str, known: Iterable[str], kind: str = "column") -> InputError:
+    """Return the refusal of a column that a file does not have."""
+    return InputError(
+        f"{name} has no {kind} {inert(column)!r}.{did_you_mean(column, known)} It has: "
+        f"{inert(', '.join(known), 200)}."
+    )
 
 
 def _choose(
@@ -188,7 +193,6 @@ def _choose(
     target: str | None,
     features: Sequence[str] | None,
     name: str,
-    labelled: bool,
     id_column: str | None,
 ) -> list[str]:
     """Return the columns of the features; refuse columns that the file does not have."""
@@ -197,21 +201,12 @@ def _choose(
     if len(set(header)) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
-    if target is None and labelled:
-        raise InputError(
-            f"data.target is missing: name the column of the labels in {name}, one of "
-            f"{inert(', '.join(header), 200)}."
-        )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
         source, sign, _ = column.rpartition("=")
         is_text = bool(sign) and column not in named
         if column not in header and not (is_text and source in header):
-            missing = source if is_text else column
-            raise InputError(
-                f"{name} has no column {inert(missing)!r}.{did_you_mean(missing, header)} It has: "
-                f"{inert(', '.join(header), 200)}."
-            )
+            raise no_column(name, source if is_text else column, header)
     if features is not None and target in features:
         raise InputError(f"data.features holds the target {inert(target)!r}; take it out.")
     chosen = list(features or [column for column in header if column not in named])
@@ -221,12 +216,7 @@ def _choose(
 
 
 def _number(
-    value: Any,
-    column: str,
-    where: str,
-    gaps: bool,
-    advice: tuple[str, str],
-    text: str | None = None,
+    value: Any, column: str, where: str, gaps: bool, advice: tuple[str, str], text: str | None
 ) -> float:
     """Return a cell as a number, NaN where it is missing and may be; or name the bad cell.
 
@@ -255,7 +245,7 @@ def _number(
 
 def _label(value: Any, column: str, where: str) -> str:
     """Return a label as text: what kind of labels these are is seen from all of them."""
-    text = "" if value is None else str(value).strip()
+    text = _text(value, None)
     if text.lower() in ("", "nan"):
         raise InputError(f"{where}: the target {inert(column)!r} is missing; {REMEDY}.")
     if len(text) > MAX_LABEL:

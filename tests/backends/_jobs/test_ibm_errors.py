@@ -9,7 +9,7 @@ from qiskit_ibm_runtime.exceptions import IBMRuntimeError, RuntimeJobFailureErro
 from aqka import JobError, MatrixBackend, TransientError, acquire
 from aqka.backends import RuntimeBackend
 from aqka.backends.job_service import tell_passing_errors, wait_for_result
-from aqka.cli.stopping import leaving_resumable
+from aqka.cli.options import leaving_resumable
 from aqka.runs import Patience
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.fake_runtime import FakeJob, FakeRuntime

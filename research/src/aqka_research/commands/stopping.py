@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import typer
 
-from aqka.cli.stopping import this_command
+from aqka.cli.options import this_command
 
 STOPPED_SWEEP = 130
 """Exit code of a sweep that Ctrl-C stopped, as shells have it."""

@@ -6,7 +6,7 @@ so simulating each on its own is exact, and a chip full of small circuits costs 
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +110,7 @@ class LocalService(JobsHere):
 
     def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
         """Draw the outcomes of a circuit in this way."""
-        part = CircuitPart(circuit.cregs[0].name, circuit, np.arange(circuit.num_parameters))
-        self._draws[id(circuit)] = circuit, [(part, draw)]
+        self._draws[id(circuit)] = circuit, [(part, draw) for part in split_circuit(circuit)]
 
     @property
     def simulates(self) -> bool:
@@ -119,20 +118,15 @@ class LocalService(JobsHere):
         return type(self.target).__name__ == "AerSimulator"
 
 
+@dataclass(frozen=True)
 class LocalJob:
-    """A job that runs when its result is first read."""
+    """A job that runs when its result is read."""
 
-    def __init__(self, run: Callable[[], Any]) -> None:
-        self._run, self._result = run, None
-        self._id = uuid.uuid4().hex
+    result: Callable[[], Any]
+    number: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def job_id(self) -> str:
-        return self._id
-
-    def result(self) -> Any:
-        if self._result is None:
-            self._result = self._run()
-        return self._result
+        return self.number
 
 
 def _drawn(draws: list[tuple[CircuitPart, Draw]], request: JobRequest) -> Any:
