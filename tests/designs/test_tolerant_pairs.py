@@ -240,5 +240,5 @@ def test_an_estimator_measures_new_points_in_the_same_way():
     labels = model.predict(NEW)
     assert labels.shape == (5,)
     exact = QuantumRidgeClassifier(budget=2800, design=TOLERANT).fit(X, Y)
-    with pytest.raises(InputError, match="budget is needed"):
+    with pytest.raises(InputError, match="no exact entries of this kernel"):
         exact.predict(NEW)
