@@ -90,8 +90,8 @@ class KernelEstimate(Estimate):
         """Return f from a simulator's exact entries."""
         if not (backend.has_kernel and self.is_fidelity):
             raise InputError(
-                f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
-                "budget=…), or new_points=… when the estimator is made."
+                f"budget is needed: {type(backend).__name__} has no exact entries of this kernel; "
+                "predict(X, budget=…), or new_points=… when the estimator is made."
             )
         return head.decision_function(backend.kernel())
 

@@ -306,4 +306,8 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
             f"design {named.name!r} does not fit the finished run, which measured "
             f"{measured.name}; leave it out."
         )
+    if isinstance(named, Pairs) and named != measured:
+        raise InputError(
+            f"design {named!r} does not fit the finished run of {measured!r}; leave it out."
+        )
     return table, named or own or measured, confusion
