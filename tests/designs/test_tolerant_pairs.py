@@ -226,6 +226,13 @@ def test_a_finished_run_is_read_as_it_was_measured():
     assert part.table_.flips.sum() == part.table_.total
 
 
+def test_a_shot_knows_states_as_well_as_its_hits_do():
+    table, hits = PairTable(8, bits=QUBITS), PairTable(8)
+    table.shots[:], hits.shots[:], table.tolerance = 5, 20, Tolerance(QUBITS, 0.6, 0.25)
+    found, same = (PairEstimate(one, Problem(Y)).known_states(QUBITS) for one in (table, hits))
+    assert found == same
+
+
 @pytest.mark.parametrize("bits", [3.0, "3", None, [3], "\x1b[31m"])
 def test_a_plan_of_other_bits_than_its_run_is_not_sound(bits):
     columns = {"rows": np.array([0]), "cols": np.array([1]), "shots": np.array([5])}

@@ -139,7 +139,7 @@ class PairEstimate(KernelEstimate):
 
     def known_states(self, n_qubits: int) -> tuple[float, float]:
         """Return 2ⁿ, and the fidelity of states whose kernel has as much noise: S/4 on a pair."""
-        shots = 4 * self.table.total / self.table.n_pairs
+        shots = 4 * float(self.table.as_hits()[0].sum()) / self.table.n_pairs
         return 2.0**n_qubits, state_fidelity(n_qubits, shots)
 
     def mean_variance(self) -> float | None:
