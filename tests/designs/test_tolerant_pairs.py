@@ -219,7 +219,7 @@ def test_a_finished_run_is_read_as_it_was_measured():
     plain = acquire(StatevectorBackend(X), Y, 280, design="pairs")
     session = acquire(StatevectorBackend(X), Y, 280, design=TOLERANT)
     for run, design in ((plain, TOLERANT), (session, "pairs")):
-        with pytest.raises(InputError, match=r"does not fit the finished run of Pairs\(reading="):
+        with pytest.raises(InputError, match=r"the finished run, which measured Pairs\("):
             QuantumRidgeClassifier(backend=run, design=design).fit(numbers, Y)
     part = QuantumRidgeClassifier(backend=session).fit(numbers[:6], Y[:6])
     np.testing.assert_array_equal(part.kernel_, session.estimate().kernel[:6, :6])

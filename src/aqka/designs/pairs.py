@@ -183,6 +183,10 @@ class Pairs(Design):
                 f"{inert(repr(self.reading), 100)}.{did_you_mean(self.reading, READINGS)}"
             )
 
+    def reads(self, measured: Design) -> bool:
+        """Whether they are the same pairs: other counts are not kept."""
+        return self == measured
+
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, of hits alone, or of another number of points."""
         self._check_counts(backend)
