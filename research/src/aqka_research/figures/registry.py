@@ -27,7 +27,7 @@ PAGES = (
         "total",
         "aqka_research.compare.total_page:page",
         "Points against pairs: total shots, training and prediction",
-        22,
+        57,
         halves=("confirmation",),
     ),
     Page(
