@@ -263,6 +263,8 @@ def test_a_damaged_ledger_of_the_map_is_noticed(whole, tmp_path):
     shutil.rmtree(run / "map-training")
     with pytest.raises(LedgerError, match="map-training"):
         RunStore(run).training  # noqa: B018
+    with pytest.raises(LedgerError, match="lost its map-training"):
+        resume(RunStore(run))
 
 
 def test_projected_points_are_trained_on_shots(tmp_path):
