@@ -47,12 +47,12 @@ def test_they_are_short_and_say_what_they_hold(objects):
         assert len(text) < 200
         assert "\n" not in text
         assert "array" not in text
-    assert texts["session"].startswith("<Training: points 8, allocator Aqka, shots 800 of 800")
+    assert texts["session"].startswith("<Training: points 8, pairs 28, shots 800 of 800")
     assert "shots 0 of 100" in texts["prediction session"]
     assert "classes <i>a</i>, b" in texts["prediction"]
     assert "pairs 28, shots 800" in texts["table"]
     assert "points 2, settings 3, qubits 1, shots 0" in texts["table of points"]
-    assert texts["session of points"].startswith("<Training: points 2, allocator Uniform")
+    assert texts["session of points"].startswith("<Training: points 2, settings")
     assert "settings 3" in texts["session of points"]
     assert re.search(r"<Quote: points 150, shots [\d,]+, .*cost 20\.00 USD>", texts["quote"])
 

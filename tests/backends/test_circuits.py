@@ -3,6 +3,7 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map
+from qiskit.transpiler import Target
 from qiskit_ibm_runtime.fake_provider import FakeFez, FakeTorino
 
 from aqka import InputError, Points, acquire
@@ -101,6 +102,18 @@ def test_a_line_stands_off_dead_couplers(device):
     pairs = [tuple(isa.find_bit(q).index for q in s.qubits) for s in isa.data if s.name == "cz"]
     assert len(pairs) == 2 * 2 * 59
     assert max(device.target["cz"][pair].error for pair in pairs) < 0.1
+
+
+@pytest.mark.parametrize(("dead", "place"), [([1], {2, 3, 4}), ([0, 1, 2, 3], {0, 1, 2})])
+def test_gates_on_all_qubits_alike_stay_where_couplers_are_dead(dead, place):
+    chip = Chip(5, {(k, k + 1): 1.0 if k in dead else 0.01 for k in range(4)})
+    alike = Target(num_qubits=5)
+    for name in chip.target.operation_names:
+        places = chip.target[name] if name == "cz" else None
+        alike.add_instruction(chip.target.operation_from_name(name), places, name=name)
+    chip._target = alike
+    isa = Transpiler(chip)(point_circuit(built_in_map("zz", 3)))
+    assert set(isa.layout.final_index_layout()) == place
 
 
 def test_a_circuit_that_needs_the_whole_chip_keeps_its_dead_coupler():

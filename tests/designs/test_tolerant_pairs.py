@@ -24,6 +24,7 @@ from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core import PairTable, Problem, ShotPlan
+from aqka.core.extent import Extent
 from aqka.core.tolerance import Tolerance
 from aqka.designs import PairEstimate, Settle, measured_by
 from aqka.learners import FittedHead
@@ -213,10 +214,38 @@ def test_what_cannot_work_is_refused_before_the_first_shot():
         QuantumKernel(design=TOLERANT).fit(X)
 
 
+def test_a_finished_run_is_read_as_it_was_measured():
+    numbers = np.arange(8).reshape(-1, 1)
+    plain = acquire(StatevectorBackend(X), Y, 280, design="pairs")
+    session = acquire(StatevectorBackend(X), Y, 280, design=TOLERANT)
+    for run, design in ((plain, TOLERANT), (session, "pairs")):
+        with pytest.raises(InputError, match=r"the finished run, which measured Pairs\("):
+            QuantumRidgeClassifier(backend=run, design=design).fit(numbers, Y)
+    part = QuantumRidgeClassifier(backend=session).fit(numbers[:6], Y[:6])
+    np.testing.assert_array_equal(part.kernel_, session.estimate().kernel[:6, :6])
+    assert part.table_.flips.sum() == part.table_.total
+
+
+def test_a_shot_knows_states_as_well_as_its_hits_do():
+    table, hits = PairTable(8, bits=QUBITS), PairTable(8)
+    table.shots[:], hits.shots[:], table.tolerance = 5, 20, Tolerance(QUBITS, 0.6, 0.25)
+    found, same = (PairEstimate(one, Problem(Y)).known_states(QUBITS) for one in (table, hits))
+    assert found == same
+
+
+@pytest.mark.parametrize("bits", [3.0, "3", None, [3], "\x1b[31m"])
+def test_a_plan_of_other_bits_than_its_run_is_not_sound(bits):
+    columns = {"rows": np.array([0]), "cols": np.array([1]), "shots": np.array([5])}
+    extent = Extent.of({"points": "4", "diagonal": "known", "bits": "3"})
+    ShotPlan.from_ledger({"bits": 3}, columns).check_within(extent)
+    with pytest.raises(InputError, match="other flipped bits than the run"):
+        ShotPlan.from_ledger({"bits": bits}, columns).check_within(extent)
+
+
 def test_an_estimator_measures_new_points_in_the_same_way():
     model = QuantumRidgeClassifier(budget=6000, new_points=5, design=TOLERANT).fit(X, Y)
     labels = model.predict(NEW)
     assert labels.shape == (5,)
     exact = QuantumRidgeClassifier(budget=2800, design=TOLERANT).fit(X, Y)
-    with pytest.raises(InputError, match="budget is needed"):
+    with pytest.raises(InputError, match="no exact entries of this kernel"):
         exact.predict(NEW)

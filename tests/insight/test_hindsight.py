@@ -1,10 +1,14 @@
 """Looking back on a run, against Monte Carlo."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.pairs import PairTable
+from aqka.core.plans import ShotPlan
+from aqka.core.tolerance import Tolerance
 from aqka.designs import PairEstimate
 from aqka.insight.hindsight import (
     fewer_shots,
@@ -97,6 +101,43 @@ def test_thinned_counts_are_those_of_fewer_shots():
     odd = thin_counts(measured(make_kernel(30), 3, rng), 0.25, rng)
     assert set(np.unique(odd.shots)) == {0, 1}
     assert odd.shots.mean() == pytest.approx(0.75, abs=0.1)
+
+
+def tolerant_table(shots, rng):
+    """Pairs of 8 bits whose flips have chances of their own."""
+    table = PairTable(12, bits=8)
+    chances = rng.dirichlet(np.linspace(0.1, 3, 9), table.n_pairs)
+    table.add(ShotPlan(*table.pairs(), shots, bits=8), rng.multinomial(shots, chances))
+    return table
+
+
+def test_thinned_flips_are_those_of_fewer_shots():
+    """Each pair has a hypergeometric share of every count, so that its mean is not moved."""
+    rng = np.random.default_rng(6)
+    table = tolerant_table(np.full(66, 20), rng)
+    parts = [thin_counts(table, 0.25, rng) for _ in range(150)]
+    assert all((part.flips.sum(axis=1) == 5).all() for part in parts)
+    mean = np.mean([part.flips for part in parts], axis=0)
+    share = table.flips / 20
+    deviation = np.sqrt(5 * share * (1 - share) * 15 / 19 / 150)
+    some = share > 0
+    z = (mean - 5 * share)[some] / deviation[some]
+    assert np.std(z) == pytest.approx(1, abs=0.15)
+    assert parts[0].tolerance == Tolerance.of(parts[0].flips)
+
+
+def test_pairs_without_shots_count_beside_flips_as_beside_as_many_hits():
+    """A shot of spread v is 1 / v hits or misses, for steering as for the kernel's variance."""
+    rng = np.random.default_rng(7)
+    shots = np.where(np.arange(66) % 3, 24, 0)
+    table = tolerant_table(shots, rng)
+    table.tolerance = replace(table.tolerance, spread=0.25)
+    hits = PairTable(12)
+    hits.shots[:], hits.hits = 4 * shots, 4 * table.hits
+    problem = Problem(make_labels(12))
+    head = RidgeNoise().fit(PairEstimate(table, problem), problem)
+    found, same = (steering(one, problem, head=head) for one in (table, hits))
+    assert found.ratio == pytest.approx(same.ratio, rel=1e-12)
 
 
 def test_fewer_shots_are_worse_where_shots_matter_and_not_where_they_do_not():

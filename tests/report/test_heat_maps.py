@@ -7,6 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aqka.core.pairs import PairTable
+from aqka.core.plans import ShotPlan
+from aqka.core.tolerance import Tolerance
 from aqka.report import measured as module
 from aqka.report.measured import heat_maps
 
@@ -41,6 +44,18 @@ def test_counts_take_the_smallest_type_that_holds_them(report, most, kind):
     packed = heat_maps(replace(report, measured=measured))[1]["shots"]
     assert packed["type"] == kind
     assert unpack(packed).max() == most
+
+
+def test_shares_of_hits_are_not_rounded(report):
+    table = PairTable(report.table.n_points, bits=2)
+    flips = np.tile([1, 0, 2], (table.n_pairs, 1))
+    table.add(ShotPlan(*table.pairs(), flips.sum(axis=1), bits=2), flips)
+    table.tolerance, table.hits = Tolerance(2, 0.5, 0.3), flips @ [1, 0.5, 0.25]
+    measured = replace(report.measured, table=table, shots=table.shots)
+    data = heat_maps(replace(report, measured=measured))[1]
+    assert unpack(data["hits"]).max() == 1.5
+    assert data["spread"] == 0.3
+    assert heat_maps(report)[1]["spread"] == 1
 
 
 def test_without_sensitivities_there_is_no_map_of_them(report):

@@ -45,6 +45,25 @@ def test_no_shot_is_spent_for_it(run, report):
     assert run_page(again) == run_page(report)  # the same run gives the same page
 
 
+def test_a_run_that_ends_while_it_is_read_is_not_called_stopped(tmp_path, monkeypatch):
+    def spend(on_round=None):
+        acquire(
+            MatrixBackend(make_kernel(4)), [1, -1, 1, -1], 60, directory=tmp_path, on_round=on_round
+        )
+
+    def stop(session):
+        raise KeyboardInterrupt
+
+    def at_work_until_now(directory):
+        spend()
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        spend(stop)
+    monkeypatch.setattr("aqka.report.run_report.is_held", at_work_until_now)
+    assert run_report(tmp_path).state == "finished"
+
+
 def test_an_allocator_that_completes_rows_is_not_judged_by_its_raw_noise(tmp_path):
     path = write_study(tmp_path, small().replace("rounds = 3", 'rounds = 1\nallocator = "nystrom"'))
     carry_out(prepare(path), tmp_path / "run")

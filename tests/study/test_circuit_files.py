@@ -14,7 +14,7 @@ from tests.study.circuits import encoder, qpy_bytes, with_map
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("m.qpy", b"", "not a QPY file"),
+        (".qpy", b"", "not a QPY file"),  # a name without an ending
         ("m.qpy", b"\x80\x04\x95 pickle", "not a QPY file"),
         ("m.qpy", b"QISKIT\x0a" + bytes(40), "QPY version 10 is too old to be read safely"),
         ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),

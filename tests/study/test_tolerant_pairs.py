@@ -8,8 +8,10 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.study.carry_out import Watcher, carry_out, resume
+from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.schema import load_study
 from aqka.study.store import RunStore
 from tests.study.helpers import QUICK, write_study
 
@@ -34,6 +36,11 @@ def test_a_study_that_was_cut_short_ends_as_one_that_was_not(tmp_path):
     np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
     found = predict_new_points(tmp_path / "whole", tmp_path / "new.npz", 10)
     assert found.prediction.shots.sum() > 0
+
+
+def test_a_check_says_that_it_simulates_all_zero_shots(tmp_path):
+    study = load_study(write_study(tmp_path, method=TOLERANT, budget="660 shots"))[0]
+    assert StudyCheck.of(study, tmp_path).shots == "10 shots on every pair, read as all-zero,"
 
 
 @pytest.mark.parametrize(

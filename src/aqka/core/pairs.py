@@ -219,6 +219,7 @@ class PairTable(HitTable, UnitTable):
         rows, cols = part.pairs()
         index = self.index(chosen[rows], chosen[cols])
         part.shots, part.hits, part.tolerance = self.shots[index], self.hits[index], self.tolerance
+        part.flips = None if self.flips is None else self.flips[index]
         return part
 
     def on_diagonal(self) -> BoolArray:

@@ -222,8 +222,8 @@ class ShotPlan(Plan):
         """Refuse a plan that names what its run does not have."""
         if extent.pauli is not None:
             raise InputError("it plans pairs, but the run measures points")
-        if self.bits != extent.bits:
-            raise InputError(f"it counts {self.bits} flipped bits, but the run {extent.bits}")
+        if not isinstance(self.bits, int | None) or self.bits != extent.bits:
+            raise InputError("it counts other flipped bits than the run")
         named = [self.rows, self.cols] + ([self.landmarks.points] if self.landmarks else [])
         check_below(np.concatenate(named), extent.points, "point")
         if extent.block is not None:

@@ -43,10 +43,10 @@ def best_weight(histograms: Counts) -> float:
 
     def signal(w: float) -> float:
         kernel, error = tolerant(histograms, w)
-        return float(np.var(kernel) / max(float(np.mean(error)), 1e-300))
+        noise = float(np.mean(error))
+        return float(np.var(kernel)) / noise if noise > 0 else 0.0
 
-    seen = [w for w in WEIGHTS if np.mean(tolerant(histograms, w)[1]) > 0]
-    return float(max(seen, key=signal)) if seen else 0.0
+    return float(max(WEIGHTS, key=signal))
 
 
 @dataclass(frozen=True)

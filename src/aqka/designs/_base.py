@@ -167,6 +167,10 @@ class Design(ABC):
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
+    def reads(self, measured: "Design") -> bool:
+        """Whether it can read what another design has measured."""
+        return self.name == measured.name
+
     def on(self, lattice: IntArray | None, n_qubits: int | None) -> "Design":
         """Return the design for a feature map whose gates act on these pairs of qubits."""
         return self

@@ -59,7 +59,7 @@ class PointKernel(ABC):
     """How counts of points are read as a kernel."""
 
     confusion: FloatArray | None
-    """Readout errors from a calibration (``aqka.estimates.confusion``); None corrects nothing."""
+    """Readout errors from a calibration (``aqka.estimates.readout``); None corrects nothing."""
     has_unit_diagonal: bool = True
     """Whether a point with itself is 1, but for a device's noise."""
 

@@ -90,8 +90,8 @@ class KernelEstimate(Estimate):
         """Return f from a simulator's exact entries."""
         if not (backend.has_kernel and self.is_fidelity):
             raise InputError(
-                f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
-                "budget=…), or new_points=… when the estimator is made."
+                f"budget is needed: {type(backend).__name__} has no exact entries of this kernel; "
+                "predict(X, budget=…), or new_points=… when the estimator is made."
             )
         return head.decision_function(backend.kernel())
 
@@ -139,7 +139,7 @@ class PairEstimate(KernelEstimate):
 
     def known_states(self, n_qubits: int) -> tuple[float, float]:
         """Return 2ⁿ, and the fidelity of states whose kernel has as much noise: S/4 on a pair."""
-        shots = 4 * self.table.total / self.table.n_pairs
+        shots = 4 * float(self.table.as_hits()[0].sum()) / self.table.n_pairs
         return 2.0**n_qubits, state_fidelity(n_qubits, shots)
 
     def mean_variance(self) -> float | None:
@@ -182,6 +182,10 @@ class Pairs(Design):
                 f"reading of pairs must be one of {', '.join(map(repr, READINGS))}, got "
                 f"{inert(repr(self.reading), 100)}.{did_you_mean(self.reading, READINGS)}"
             )
+
+    def reads(self, measured: Design) -> bool:
+        """Whether they are the same pairs: other counts are not kept."""
+        return self == measured
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, of hits alone, or of another number of points."""

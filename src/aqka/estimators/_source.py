@@ -301,9 +301,9 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
     measured = measured_by(table)
     if measured is None:
         return None
-    if named is not None and named.name != measured.name:
+    if named is not None and not named.reads(measured):
         raise InputError(
-            f"design {named.name!r} does not fit the finished run, which measured "
-            f"{measured.name}; leave it out."
+            f"design {named!r} does not fit the finished run, which measured {measured!r}; "
+            "leave it out."
         )
     return table, named or own or measured, confusion

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray
 from aqka.core.pairs import KernelPrior, PairTable
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import cross_validated_right
@@ -76,8 +76,10 @@ def _ratios(table: PairTable, head: FittedHead) -> tuple[float, float]:
     squared = table.condense(moved) ** 2
     prior = KernelPrior.of(table)
     k = prior.posterior_mean(table)
-    known = table.shots + prior.strength
+    known = table.as_hits()[0] + prior.strength
     bernoulli = k * (1 - k) * known / (known + 1)  # posterior mean of K(1 - K)
+    if table.tolerance is not None:
+        bernoulli *= table.tolerance.spread
     mean = np.where(table.on_diagonal(), 1.0, prior.mean)
     unseen = mean * (1 - mean) / (prior.strength + 1)
 
@@ -143,13 +145,19 @@ def fewer_shots(
 
 
 def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
-    """Return a random share of the shots of each pair, and a hypergeometric share of its hits."""
-    part = PairTable(table.n_points, table.diagonal)
-    wanted = table.shots * fraction
-    part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
-    np.minimum(part.shots, table.shots, out=part.shots)
-    hits = np.rint(table.hits).astype(np.int64)
-    return _with_hits(part, table, rng.hypergeometric(hits, table.shots - hits, part.shots))
+    """Return a random share of the shots of each pair, and a hypergeometric share of its counts."""
+    wanted = np.floor(table.shots * fraction + rng.random(table.n_pairs)).astype(np.int64)
+    left = shots = np.minimum(wanted, table.shots)
+    drawn, rest = [], table.shots
+    for seen in [table.hits] if table.flips is None else table.flips.T:
+        rest = rest - seen
+        drawn.append(rng.hypergeometric(seen, rest, left))
+        left = left - drawn[-1]
+    bits = None if table.flips is None else table.flips.shape[1] - 1
+    part = PairTable(table.n_points, table.diagonal, bits)
+    plan = ShotPlan(*table.pairs(), shots, bits=bits)
+    part.add(plan, drawn[0] if bits is None else np.stack(drawn, axis=1))
+    return part
 
 
 def _standard_error(values: FloatArray) -> float:
@@ -159,19 +167,12 @@ def _standard_error(values: FloatArray) -> float:
 def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> PairTable:
     """Return a table of the same shots whose hits are drawn with the given chance per pair."""
     again = PairTable(table.n_points, table.diagonal)
-    again.shots[:] = table.shots
-    return _with_hits(again, table, rng.binomial(table.shots, chances), chances)
-
-
-def _with_hits(
-    drawn: PairTable, like: PairTable, hits: IntArray, chances: FloatArray | None = None
-) -> PairTable:
-    """Give a table drawn hits; where shots are shares of hits, with the spread that those have."""
-    drawn.hits, drawn.tolerance = hits, like.tolerance
-    if like.tolerance is not None:
-        mean = drawn.shots * (like.estimate() if chances is None else chances)
-        drawn.hits = mean + np.sqrt(like.tolerance.spread) * (hits - mean)
-    return drawn
+    again.shots[:], again.tolerance = table.shots, table.tolerance
+    again.hits = rng.binomial(table.shots, chances)
+    if table.tolerance is not None:  # shots are shares of hits, with the spread that those have
+        mean = table.shots * chances
+        again.hits = mean + np.sqrt(table.tolerance.spread) * (again.hits - mean)
+    return again
 
 
 def kernel_without_noise(

@@ -169,9 +169,13 @@ def heat_maps(report: "RunReport") -> tuple[dict[str, str], dict[str, Any]]:
         "colours": HEAT_MAP_STOPS,
         "diagonal": getattr(report.table, "diagonal", "measured"),
     }
+    tolerance = getattr(report.table, "tolerance", None)
+    data["spread"] = 1.0 if tolerance is None else tolerance.spread
     for name, matrix in matrices.items():
         cells = _cells(matrix, order, step)
-        if name in COUNTS:  # whole numbers, in the smallest type that holds them
+        if name == "hits" and tolerance is not None:  # shares of hits
+            packed = cells.astype("<f4")
+        elif name in COUNTS:  # whole numbers, in the smallest type that holds them
             largest = int(cells.max(initial=0))
             smallest = "<u1" if largest < 2**8 else "<u2" if largest < 2**16 else "<f8"
             packed = np.rint(cells).astype(smallest)

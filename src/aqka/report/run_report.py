@@ -143,6 +143,7 @@ class RunReport:
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
     store = RunStore(directory)
+    held = is_held(directory)  # before the ledger is read: a run may end in between
     history = store.training
     if history is None:
         raise InputError(
@@ -153,7 +154,7 @@ def run_report(directory: Path) -> RunReport:
             "reports are about training points, and this run measured none of them: it is a "
             "prediction; see 'aqka ledger show'."
         )
-    state = progress.run_state(store, is_held(directory))
+    state = progress.run_state(store, held)
     if state == "reporting":
         state = "finished"  # all that a report shows is there
     if store.has_study:

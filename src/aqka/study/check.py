@@ -112,6 +112,8 @@ def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
     words = f"{each:,.3g} shots on every {unit}"
     if worth != each:
         words += f", worth {worth:,.3g} on every pair,"
+    if method.pairs.reading == "tolerant" and not wide:
+        words += ", read as all-zero,"
     spending = Spending(
         budget=quoted.shots if wide else max(1, round(worth * quoted.n_pairs)),
         n_train=n_train,

@@ -147,10 +147,11 @@ def call_own(key: str, function: Callable[..., Any]) -> Any:
 def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
     """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
     content = read_bytes(path, MAX_BYTES, "feature_map.map")
+    suffix = ".qpy" if path.name.endswith(".qpy") else ".qasm"  # a file called .qpy has none
     try:
-        require(*NEEDED[path.suffix])
-        _try_in_a_process(content, path.suffix)
-        return read_circuit(content, path.suffix, backwards=backwards)
+        require(*NEEDED[suffix])
+        _try_in_a_process(content, suffix)
+        return read_circuit(content, suffix, backwards=backwards)
     except InputError as error:
         raise InputError(f"{inert(path.name)}: {error}") from None
 

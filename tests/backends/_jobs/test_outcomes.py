@@ -54,3 +54,9 @@ def test_only_the_first_job_has_sentinels():
 def test_other_outcomes_than_sent_are_refused(slots, shots):
     with pytest.raises(JobError, match="2 rows of 5 shots; was it sent"):
         DealtRows.of(CHUNK, 0, DEAL, None).read(result_of(slots, shots), 8, "job")
+
+
+def test_bits_beyond_the_qubits_are_refused():
+    data = DataBin(meas=BitArray(np.full((6, 5, 1), 8, dtype=np.uint8), 3), shape=(6,))
+    with pytest.raises(JobError, match="not those of 1 circuits of 3 qubits"):
+        DealtRows.of(CHUNK, 0, None, None).read(PrimitiveResult([SamplerPubResult(data)]), 3, "job")

@@ -88,6 +88,8 @@ class DealtRows:
             or shots < self.shots
             or any(tile.shape != (rows, shots, n_bytes) for tile in tiles)
             or any(tile.dtype != np.uint8 for tile in tiles)
+            # The first byte has room for bits that no qubit has.
+            or any((tile[..., 0] >> ((n_qubits - 1) % 8 + 1)).any() for tile in tiles)
         ):
             raise JobError(
                 f"job {job_id} holds {len(tiles)} registers of {sorted(set(widths))} bits and of "

@@ -65,8 +65,9 @@ class Transpiler:
     ) -> "QuantumCircuit":
         """Return the circuit off dead couplers where it stands there without routing."""
         alive = _without(self.target.target, dead)
-        pieces = alive.build_coupling_map().connected_components()
-        if max(piece.size() for piece in pieces) < circuit.num_qubits:
+        couplers = alive.build_coupling_map()
+        pieces = [] if couplers is None else couplers.connected_components()
+        if max((piece.size() for piece in pieces), default=0) < circuit.num_qubits:
             return isa
         # Level 2 looks longer for such a place than level 1.
         make = require("qiskit.transpiler", "qiskit").generate_preset_pass_manager
@@ -108,13 +109,14 @@ def _dead_couplers(chip: Any) -> set[Use]:
 
 
 def _without(chip: Any, dead: set[Use]) -> Any:
-    """Return a target without some of its gates, and without control flow."""
+    """Return a target without some of its gates."""
     alive = require("qiskit.transpiler", "qiskit").Target(num_qubits=chip.num_qubits)
     for name in chip.operation_names:
-        places = (chip[name] or {}).items()
-        kept = {q: known for q, known in places if q is not None and (name, q) not in dead}
+        places = chip[name] or {None: None}  # None: on all qubits alike
+        kept = {qubits: known for qubits, known in places.items() if (name, qubits) not in dead}
         if kept:
-            alive.add_instruction(chip.operation_from_name(name), kept, name=name)
+            on = None if None in kept else kept
+            alive.add_instruction(chip.operation_from_name(name), on, name=name)
     return alive
 
 

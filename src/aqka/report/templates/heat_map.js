@@ -135,8 +135,9 @@
       lines.push("not measured");
     } else {
       // Half a hit and half a miss more, so that 0 of 3 does not claim certainty.
-      const smooth = (hits[k] + 0.5) / (shots[k] + 1);
-      const error = Math.sqrt((smooth * (1 - smooth)) / shots[k]);
+      const trials = shots[k] / data.spread; // hits or misses that tell as much
+      const smooth = (hits[k] / data.spread + 0.5) / (trials + 1);
+      const error = Math.sqrt((smooth * (1 - smooth)) / trials);
       lines.push(shots[k].toLocaleString("en-GB") + " shots, " + hits[k].toLocaleString("en-GB") +
         " hits", "K̂ = " + estimate(k).toFixed(3) + " ± " + error.toFixed(3));
     }
