@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from aqka.maths.alignment import alignment, alignment_slope, pair_targets
+from aqka.maths.alignment import (
+    alignment,
+    alignment_slope,
+    kernel_of_distances,
+    pair_targets,
+)
 
 
 def make_kernel(rng, n=9):
@@ -29,6 +34,13 @@ def test_the_slope_is_that_of_the_correlation_without_the_diagonal(classes):
             ends.append(alignment(other[upper], targets[upper]))
         assert slope[i, j] == slope[j, i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)
     assert not slope.diagonal().any()
+
+
+def test_distances_that_are_noise_alone_give_finite_entries():
+    noise = np.array([[0.0, 0.1, -0.1], [0.1, 0.0, 1e-5], [-0.1, 1e-5, 0.0]])
+    kernel = kernel_of_distances(noise)
+    assert np.isfinite(kernel).all()
+    assert alignment(kernel[0, 1:], np.array([0.0, 1.0])) == pytest.approx(1.0)
 
 
 def test_two_classes_are_the_product_of_signs():

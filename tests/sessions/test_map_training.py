@@ -89,6 +89,18 @@ def test_a_step_follows_the_slope_of_the_measured_alignments():
     assert np.all(np.sign(moved) == np.sign(uphill))
 
 
+def test_a_step_that_was_cut_compares_what_was_measured_at_both_ends():
+    training = session()
+    plan = training.ask()
+    one_end = plan.shots * (plan.rows < 20)
+    training.tell(one_end * (Y[plan.rows % 20] == Y[plan.cols % 20]), one_end)
+    assert np.allclose(training.ask().theta.mean(axis=0), 0.0)
+    before = list(training.history)
+    nothing = np.zeros(len(training.ask()), dtype=int)
+    training.tell(nothing, nothing)
+    assert training.history == before  # a round without shots shows no loss
+
+
 def test_the_last_round_compares_both_ends_on_held_out_points_with_all_that_is_left():
     training = session()
     rng = np.random.default_rng(1)

@@ -178,6 +178,8 @@ def test_a_run_that_is_stopped_trains_the_rest(whole, number, tmp_path):
         carry_out(prepare(path), tmp_path / "run", stop_at(number))
     now = progress(tmp_path / "run")
     assert (now.trains_map, now.rounds) == ((True, number) if number < 12 else (False, 1))
+    if now.trains_map:
+        assert now.shots_left == 10_000 - 240 * number
     path.unlink()
     done = resume(RunStore(tmp_path / "run"))
     assert_same(done, whole)
@@ -191,6 +193,35 @@ def assert_same(done, whole):
         round.planned.theta.tobytes() for round in RunStore(done.directory).map_training.rounds
     ]
     assert len(set(rounds)) == len(rounds) == 11
+
+
+def test_a_run_is_announced_before_its_first_shot_and_has_a_name_of_its_own(tmp_path):
+    def stop(*_):
+        raise Stop
+
+    with pytest.raises(Stop):
+        carry_out(prepare(on_shots(tmp_path)), tmp_path / "run", Watcher(on_start=stop))
+    assert RunStore(tmp_path / "run").map_training is None
+    (tmp_path / "run" / "results.json").unlink()  # and with it the name
+    with pytest.raises(Stop):
+        resume(RunStore(tmp_path / "run"), stop_at(1))
+    assert len(RunStore(tmp_path / "run").map_training.parent) == 12
+
+
+def test_a_map_is_trained_on_the_device_that_its_run_began_on(tmp_path, monkeypatch):
+    """The least busy device may be another one at the next look."""
+    asked, service = [], FakeRuntime(tmp_path / "service")
+    take = lambda section: asked.append(section.device) or service  # noqa: E731
+    monkeypatch.setattr("aqka.study.backends.ibm_device", take)
+    with pytest.raises(Stop):
+        carry_out(prepare(on_shots(tmp_path, backend="ibm")), tmp_path / "run", stop_at(1))
+    assert asked == [None, service.target.name]
+
+
+def test_a_check_leaves_out_the_shots_of_the_map(tmp_path):
+    path = on_shots(tmp_path)
+    found = StudyCheck.of(load_study(path)[0], tmp_path)
+    assert found.spending.budget == study_quote(prepare(path)).shots
 
 
 def _die_in_round(path, number):
@@ -232,6 +263,8 @@ def test_a_damaged_ledger_of_the_map_is_noticed(whole, tmp_path):
     shutil.rmtree(run / "map-training")
     with pytest.raises(LedgerError, match="map-training"):
         RunStore(run).training  # noqa: B018
+    with pytest.raises(LedgerError, match="lost its map-training"):
+        resume(RunStore(run))
 
 
 def test_projected_points_are_trained_on_shots(tmp_path):

@@ -234,8 +234,10 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
 
 def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
     unit, count, _ = quote.units
+    trained = quote.part("map training")
+    first = "" if trained is None else f"{trained.shots:,} shots to train the map, then "
     options.say(
-        f"{inert(directory, 300)}: {quote.shots:,} shots for {counted(count, unit)} in "
+        f"{inert(directory, 300)}: {first}{quote.shots:,} shots for {counted(count, unit)} in "
         f"{counted(quote.submissions, 'submission')}, then at most {test_shots:,} for "
         f"predictions. {quote.split}".rstrip(),
         err=True,

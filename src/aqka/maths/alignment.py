@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 
+MOST_EXPONENT = 100.0
+
 
 def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
     """Return what the kernel should be like: 1 where classes agree, products of centred targets.
@@ -61,7 +63,8 @@ def alignment_slope(kernel: FloatArray, targets: FloatArray) -> tuple[float, Flo
 
 def kernel_of_distances(distances: FloatArray) -> FloatArray:
     """Return exp(-D / the mean D of all pairs): a Gaussian kernel of the width the points have."""
-    return np.asarray(np.exp(-distances / _mean_of_pairs(distances)))
+    # Distances less their noise may be far below 0 where their mean is about 0.
+    return np.asarray(np.exp(np.minimum(-distances / _mean_of_pairs(distances), MOST_EXPONENT)))
 
 
 def distance_slope(distances: FloatArray, targets: FloatArray) -> tuple[float, FloatArray]:

@@ -153,9 +153,10 @@ class MapTraining(Session[Any]):
             for parts in zip(*((p.rows, p.cols, p.shots, h) for p, h in plans), strict=True)
         )
         found = []
+        # Of a round that was cut short, the pairs that were measured at both θ.
+        both = [np.tile((p.shots.reshape(2, -1) > 0).all(axis=0), 2) for p, _ in plans]
         for second in (False, True):
-            here = (rows >= n) == second
-            seen = here & (shots > 0)
+            seen = ((rows >= n) == second) & np.concatenate(both)
             t = self._targets[rows[seen] % n, cols[seen] % n]
             # Hits are single shots: a pair of several stands for as many of 0 and 1.
             k, w = np.concatenate([np.ones(len(t)), np.zeros(len(t))]), hits[seen]
@@ -165,6 +166,8 @@ class MapTraining(Session[Any]):
     def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
         self._measured += measured.total
         assert planned.theta is not None
+        if not measured.total:
+            return
         named = np.concatenate([getattr(planned, name) for name in self.NAMES]) % len(self.y)
         if np.isin(named, self.held).any():
             self._check.append((measured, answer))

@@ -160,11 +160,13 @@ class _Spending:
 
         Its file is written last: a run that has it has a trained map.
         """
+        watcher.on_start(self.prepared, self.quoted, self.test_shots)
         if self.map_run is None or self.map_backend is None:
             return
         directory, known = store.directory, store.map_training
         spend = self.spend_in(directory, watcher, MAP_TRAINING_NAME)
-        run_id = str(store.results.get("run_id") if known is None else known.parent)
+        known_id = store.results.get("run_id") if known is None else known.parent
+        run_id = str(known_id or new_run_id())  # the results may be lost
         trained, history = self.map_run.spend(self.map_backend, spend, run_id)
         self.map_history = history
         facts = trained.facts() | {
@@ -199,7 +201,6 @@ class _Spending:
     def spend(self, store: RunStore, watcher: Watcher) -> StudyRun:
         """Spend both budgets, and write the results down: the seal first, then the file."""
         directory = store.directory
-        watcher.on_start(self.prepared, self.quoted, self.test_shots)
         run_id = store.results.get("run_id")
         begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
         spend = self.spend_in(directory, watcher)

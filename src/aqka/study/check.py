@@ -50,14 +50,16 @@ class StudyCheck:
         """Read what a study names, inside ``base``; nothing is simulated yet."""
         circuit = feature_map(study, base, allow_code=allow_code)
         table = load_table(study.data, base)
-        width, kernel = n_features(study, circuit), None
+        width, kernel, on_shots = n_features(study, circuit), None, None
         if circuit is not None and study.feature_map.train:
             made = trainable_of(study, circuit)
             kernel = MapKernel(made, design_of(study.method))
+            if study.feature_map.train.where == "device" or not kernel.simulates():
+                on_shots = made  # which the kernel's shots do not get
             if not made.scales:  # as it is before training
                 circuit = made.bind(made.first_theta(study.seed))
         points = encode(table, study.split, study.feature_map, width, study.seed)
-        prepared = settle_design(Prepared(study, "", points, circuit))
+        prepared = settle_design(Prepared(study, "", points, circuit, trainable=on_shots))
         spending, words = _spending(prepared, study_quote(prepared))
         train, test = split_points(table, study.split, study.seed)
         pool = np.setdiff1d(np.arange(len(table.y)), test)

@@ -9,7 +9,7 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.backends.trainable import MapBackend
 from aqka.core.problem import as_labels
-from aqka.errors import InputError
+from aqka.errors import InputError, LedgerError
 from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import VALIDATION, TrainedMap, split_points, trained_by
 from aqka.planning.budget import Budget, affordable_shots
@@ -30,7 +30,11 @@ class MapRun:
     """The training of a study's map, whose design is settled, with so many shots."""
 
     def __init__(self, prepared: Prepared, budget: int) -> None:
-        assert prepared.trainable is not None
+        if prepared.trainable is None:
+            raise LedgerError(
+                f"the run has lost its {MAP_TRAINING_NAME}, with the shots that were paid for. "
+                "Restore it from a copy; nothing was bought again."
+            )
         self._X, seed = prepared.points.train, prepared.study.seed
         self.kernel = MapKernel(prepared.trainable, design_of(prepared.study.method))
         y = as_labels(prepared.points.train_labels)

@@ -54,12 +54,14 @@ class Progress:
     jobs: tuple[JobState, ...] = ()  # of the round that waits; see :func:`ask_jobs`
     unit: str = "pairs"
     trains_map: bool = False
+    later: int = 0  # shots of the kernel, while the map is trained
 
     @property
     def shots_left(self) -> int:
-        """Shots that may still be spent, on the training kernel and on predictions."""
+        """Shots that may still be spent: on the map, the training kernel and predictions."""
         predictions = (self.prediction_budget or 0) - self.prediction_shots
-        return self.budget - self.shots + (0 if self.predicted else max(0, predictions))
+        left = self.budget - self.shots + self.later
+        return left + (0 if self.predicted else max(0, predictions))
 
     @property
     def resumable(self) -> bool:
@@ -89,11 +91,13 @@ class ProgressReader:
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
             trained = store.map_training or fold(())
+            quoted = stored_quote(store.results)
             if trained.entries:
                 state = _state_of(trained, held)
             return Progress(
                 *(state, name),
                 trains_map=trained.entries > 0,
+                later=quoted.shots if trained.entries and quoted is not None else 0,
                 rounds=trained.ended,
                 rounds_planned=None if trained.entries else planned,
                 shots=trained.spent,

@@ -42,7 +42,10 @@ def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offe
         device = HERON.with_rep_delay(backends.train.rep_delay)
         depth, tiles = circuit_depth(backends.train), backends.device.n_tiles
         quoted = study_quote(prepared, depth, device, tiles)
-    return Offer(prepared, backends, quoted)
+    # What else is made for the run is for the same device.
+    section = prepared.study.backend.on(backends.train.name)
+    study = prepared.study.model_copy(update={"backend": section})
+    return Offer(replace(prepared, study=study), backends, quoted)
 
 
 def study_quote(

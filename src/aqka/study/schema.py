@@ -195,6 +195,12 @@ class BackendSection(Section):
             raise ValueError("options.account must be text: the name of a saved account")
         return self
 
+    def on(self, device: object) -> "BackendSection":
+        """Return it with the device that a run began on: the least busy may be another by now."""
+        if self.name != "ibm" or self.device is not None or not isinstance(device, str):
+            return self
+        return self.model_copy(update={"device": device})
+
     @property
     def code(self) -> dict[str, str]:
         """The keys that name code, with their ``module:function``."""

@@ -220,10 +220,7 @@ class RunStore:
 
     def same_device(self) -> BackendSection:
         """Return the backend with the device that the run began on."""
-        section, name = self.study.backend, self.results.get("backend")
-        if section.name != "ibm" or section.device is not None or not isinstance(name, str):
-            return section
-        return section.model_copy(update={"device": name})
+        return self.study.backend.on(self.results.get("backend"))
 
 
 def write_results(directory: Path, results: bytes) -> None:
