@@ -43,9 +43,8 @@ def figures(text):
 def missing(paragraph):
     """Figures of a paragraph that no page it links to has; "times fewer" may be rounded."""
     words, page = prose(paragraph), linked_pages(paragraph)
-    measured = {
-        f"{float(number):.0f}" for match in TIMES.finditer(page) for number in match.groups("0")
-    }
+    exact = {number for match in TIMES.finditer(page) for number in match.groups("0")}
+    measured = exact | {f"{float(number):.0f}" for number in exact}
     ratios = {number for match in TIMES.finditer(words) for number in match.groups() if number}
     others = figures(TIMES.sub(" ", words)) - ALLOWED - figures(page)
     return sorted((ratios - measured) | others)
