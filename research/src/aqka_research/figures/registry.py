@@ -34,7 +34,7 @@ PAGES = (
         "total-fez",
         "aqka_research.compare.total_page:fez_page",
         "Points against pairs with the noise of a fake Heron",
-        11,
+        8,
         halves=("confirmation",),
     ),
     Page(
@@ -69,7 +69,7 @@ PAGES = (
         "alignment",
         "aqka_research.benchmarks.alignment:page",
         "Kernel alignment: what training a feature map costs",
-        5,
+        4,
         timed=True,
     ),
     Page(
@@ -103,13 +103,13 @@ PAGES = (
         "iris",
         "aqka_research.benchmarks.iris:page",
         "Iris: its cost the usual way, with tiles, and with points on tiles",
-        10,
+        2,
     ),
     Page(
         "shrinkage",
         "aqka_research.benchmarks.projected_shrinkage:page",
         "Shrinking to the signal: projected kernels from few shots",
-        10,
+        5,
         halves=("development", "confirmation"),
     ),
     Page(
@@ -129,7 +129,7 @@ PAGES = (
         "many-qubits",
         "aqka_research.benchmarks.many_qubits:page",
         "Many qubits: CPU time and memory at 60 to 156 qubits",
-        3,
+        1,
         timed=True,
     ),
     Page("demo", "aqka_research.benchmarks.demo:page", "The demo: Iris, one step at a time", 0.3),
