@@ -10,8 +10,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
+from aqka.backends._jobs.ibm import Pace
 from aqka.backends._jobs.local import CircuitPart, sample_part, split_circuit, tiled_result
-from aqka.backends.job_service import JobRequest, JobService, Pace
+from aqka.backends.job_service import JobRequest, JobService
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")
@@ -107,8 +108,10 @@ class FakeRuntime(JobService):
 
     def run(self, request: JobRequest) -> "FakeJob":
         """Sample exactly and store the job."""
+        if self.pace is not None:
+            self.pace.wait()
         values, shots = request.values, request.shots
-        if request.mode is not None and request.mode.closed:
+        if self.handle is not None and self.handle.closed:
             exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
             raise exceptions.IBMRuntimeError("The session is closed.")
         primitives = require("qiskit.primitives", "qiskit")

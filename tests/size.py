@@ -9,7 +9,7 @@ import statistics
 import sys
 from pathlib import Path
 
-MOST_LINES, MOST_FILES, MOST_SWITCHES = 38_100, 210, 12  # each may only fall
+MOST_LINES, MOST_FILES, MOST_SWITCHES = 36_000, 203, 14  # each may only fall
 SOURCE = Path(__file__).parents[1] / "src" / "aqka"
 DESIGN_TYPES = (
     "Pairs|Points|PairEstimate|PointEstimate|StateEstimate|ReducedEstimate|PairTable|PointTable|"
@@ -17,6 +17,7 @@ DESIGN_TYPES = (
 )
 SWITCH = re.compile(
     rf"isinstance\([^()]*\b({DESIGN_TYPES})\b|design(\.name)? *(==|!=)|\.pauli is (not )?None"
+    r"|\bcounts_entries\b|\bin \(\"pairs\", \"points\"\)"
 )
 
 

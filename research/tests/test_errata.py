@@ -18,6 +18,7 @@ from aqka.maths.spectrum import Spectrum, project_psd, reconstruct
 from aqka.planning.quotes import quote
 from aqka_research.benchmarks.agreement import ridge_parts, small_problem
 from aqka_research.reproduce.experiments import heatmap, hyperparameters
+from aqka_research.reproduce.experiments.live import PAIRS
 from aqka_research.reproduce.experiments.scaling import ANCHORS
 from aqka_research.theory import (
     derivative_bound,
@@ -234,7 +235,7 @@ def test_ad_hoc_labels_lie_in_the_space_of_the_kernel():
 
 
 def test_a_loop_of_four_rounds_waits_five_times():
-    loop = quote(30, 1860, queue=50)
-    single = quote(30, 1860, queue=50, schedule=ONE_SHOT)
+    loop = quote(30, 1860, queue=50, wish=PAIRS)
+    single = quote(30, 1860, queue=50, schedule=ONE_SHOT, wish=PAIRS)
     assert (loop.submissions, single.submissions) == (5, 1)
     assert loop.queue_seconds == 5 * single.queue_seconds == 5 * 50 * 20

@@ -7,12 +7,12 @@ from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import raise_to_floor
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import PAPER, Problem
-from aqka.demo.tasks import planted_sparse
-from aqka.maths.spectrum import project_psd
+from aqka.maths.spectrum import Spectrum, project_psd
 from aqka_research.paper_arms import FixedTarget, SharedAqka, TrueBernoulli, arm_as_read
 from aqka_research.paper_reading import LITERAL, PaperReading
 from aqka_research.protocols import reading_of
 from aqka_research.read_runs import forget_runs, read_run
+from aqka_research.tasks import planted_sparse
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_the_literal_reading_is_the_papers(half_seen):
 def test_shared_decompositions_change_no_sensitivity(half_seen):
     table, task = half_seen
     problem = Problem(task.y, task.ridge, reading=reading_of("literal"))
-    expected = table.condense(ridge_gradient(PAPER.kernel(table), problem))
+    expected = table.condense(ridge_gradient(Spectrum.of(PAPER.kernel(table)), problem))
     assert np.array_equal(SharedAqka().sensitivity(table, problem), expected)
 
 
@@ -69,7 +69,7 @@ def test_targets_of_a_fixed_budget(half_seen):
     assert isinstance(arm, FixedTarget)
     assert arm.target_budget == (1000 - 200) / 4
     assert schedule == Schedule()
-    g = raise_to_floor(table.condense(ridge_gradient(PAPER.kernel(table), problem)))
+    g = raise_to_floor(table.condense(ridge_gradient(Spectrum.of(PAPER.kernel(table)), problem)))
     score = g * PAPER.deviation(table)
     deficit = np.maximum(0, 200 * score / score.sum() - table.shots)
     shots = arm.ask(table, problem, 160, np.random.default_rng(0)).shots

@@ -1,9 +1,9 @@
 import pytest
 
-from aqka.demo.tasks import planted_sparse
 from aqka.errors import InputError
 from aqka_research.reproduce.reproduction import set_up
 from aqka_research.spending import all_rows
+from aqka_research.tasks import planted_sparse
 
 
 def test_protocols_differ_and_unknown_ones_are_refused(tmp_path):

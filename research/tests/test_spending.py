@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from aqka.demo.tasks import planted_sparse
 from aqka_research.spending import all_rows, baseline_rows
-from aqka_research.tasks import ad_hoc
+from aqka_research.tasks import ad_hoc, planted_sparse
 
 
 def test_rows_measure_what_they_say():

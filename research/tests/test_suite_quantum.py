@@ -68,7 +68,7 @@ def test_a_task_is_sound_and_follows_from_its_seed():
 
 
 def test_the_geometric_difference_is_where_the_quantum_kernel_is_simple_and_the_classical_not():
-    # Of all y = √K_Q v with |v| = 1, y has the largest norm in the classical kernel's space, and
+    # Among all y = √K_Q v with |v| = 1, y has the largest norm in the classical kernel's space, and
     # v is the top eigenvector: so the ratio of the two norms bounds that of any other function.
     task = SMALL.draw(0)
     X, states = task.X, task.states

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from aqka import InputError, Problem, diagnose
-from aqka.demo.tasks import breast_cancer, planted_sparse
-from aqka_research.tasks import ad_hoc, breast_cancer_rbf, digits_rbf, planted_zz
+from aqka_research.tasks import (
+    ad_hoc,
+    breast_cancer,
+    breast_cancer_rbf,
+    digits_rbf,
+    planted_sparse,
+    planted_zz,
+)
 
 
 def test_planted_targets_have_the_planted_solution():

@@ -79,5 +79,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Name what is loaded later, too."""
-    return sorted({*globals(), *_HOMES})
+    """Name what is public, loaded or not."""
+    return sorted(["__version__", *_HOMES])

@@ -12,6 +12,7 @@ from aqka import MatrixBackend, Problem, acquire, predict, quote
 from aqka._util.colours import HEAT_MAP_STOPS
 from aqka._util.shown import Shown, heat_map_png
 from aqka.core import PairTable
+from aqka.planning import Wish
 from aqka.sessions import Predicting, Training
 from tests.conftest import make_kernel
 
@@ -35,7 +36,7 @@ def objects():
         "prediction": found,
         "table": session.table,
         "block": found.table,
-        "quote": quote(150, "$20", rate=96, queue=5),
+        "quote": quote(150, "$20", rate=96, queue=5, wish=Wish(design="pairs")),
         "session of points": points,
         "table of points": points.table,
     }

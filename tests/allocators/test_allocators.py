@@ -6,8 +6,7 @@ import pytest
 from aqka import InputError, MatrixBackend, Problem, Schedule, Training, acquire, allocator_names
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.baselines import Shofar
-from aqka.allocators.nystrom import Hybrid, NystromLeverage
+from aqka.allocators.baselines import Hybrid, NystromLeverage, Shofar
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table

@@ -5,7 +5,7 @@ import pytest
 
 from aqka import InputError, Problem, Schedule, Training
 from aqka.allocators import make_allocator
-from aqka.allocators.nystrom import Nystrom, NystromLeverage
+from aqka.allocators.baselines import Nystrom, NystromLeverage
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table

@@ -87,7 +87,7 @@ def test_even_shots_level_what_was_uneven():
 def test_shots_fill_toward_the_square_roots_of_the_variances(table):
     allocator, many = AqkaPoints(floor=0.0), 10**6
     given = given_by(allocator, table, many)
-    root = np.sqrt(allocator.variances(table, PROBLEM.outputs))
+    root = allocator.sensitivity(table, PROBLEM)
     wanted = root / root.sum() * (many + table.total)
     np.testing.assert_allclose(table.shots_per_point + given, wanted, atol=90 + 1)
     assert given.max() > 2 * given.min()
@@ -104,7 +104,7 @@ def test_what_moves_nothing_gets_the_floor():
     states[4, 3] = 1.0
     far = measured(states, SETTINGS, 90_000, seed=0)
     problem = Problem([1.0, -1.0, 1.0, -1.0, 1.0])
-    root = np.sqrt(AqkaPoints().variances(far, problem.outputs))
+    root = AqkaPoints().sensitivity(far, problem)
     assert root[4] < 0.05 * root.max()
     total = far.shots_per_point + given_by(AqkaPoints(floor=0.2), far, 10**7, problem)
     assert total[4] / total.max() == pytest.approx(0.2, abs=0.01)
@@ -112,18 +112,19 @@ def test_what_moves_nothing_gets_the_floor():
 
 def test_several_outputs_add_up(table):
     y = PROBLEM.outputs
-    one, both = (AqkaPoints().variances(table, columns) for columns in (y, np.hstack([y, -y])))
-    np.testing.assert_allclose(both, 2 * one, rtol=1e-6)
+    twice = Problem(np.hstack([y, -y]))
+    one, both = (AqkaPoints().sensitivity(table, problem) for problem in (PROBLEM, twice))
+    np.testing.assert_allclose(both**2, 2 * one**2, rtol=1e-6)
 
 
 def test_more_points_than_features_need_no_kernel(monkeypatch):
     x = np.random.default_rng(1).uniform(0, 2, size=(20, 2))  # 16 features
     table = measured(zz_states(x), SETTINGS, 90, seed=0)
-    y = np.where(np.arange(20) % 3 == 0, 1.0, -1.0)[:, None]
+    problem = Problem(np.where(np.arange(20) % 3 == 0, 1.0, -1.0))
     with monkeypatch.context() as patch:
         patch.setattr(_points, "overlap_kernel", None)
-        by_features = AqkaPoints().variances(table, y)
+        by_features = AqkaPoints().sensitivity(table, problem)
     monkeypatch.setattr(
         _points.FeatureSpectrum, "of", lambda features: Spectrum.of(features @ features.T)
     )
-    np.testing.assert_allclose(AqkaPoints().variances(table, y), by_features, rtol=1e-6)
+    np.testing.assert_allclose(AqkaPoints().sensitivity(table, problem), by_features, rtol=5e-7)

@@ -4,9 +4,9 @@ import pytest
 from aqka import MatrixBackend, Problem, acquire
 from aqka.allocators.aqka import Predictive
 from aqka.core import PairTable
-from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
+from aqka_research.tasks import planted_sparse
 from tests.conftest import make_kernel, make_labels
 
 

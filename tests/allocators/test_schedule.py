@@ -39,7 +39,7 @@ def test_round_robin_explores_the_least_seen():
         ({"explore": 1.5}, "explore must be a fraction"),
         ({"warmup": float("nan")}, "warmup must be a fraction"),
         ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
-        ({"exploration": "greedy"}, "'random' or 'round-robin', got 'greedy'"),
+        ({"exploration": "greedy"}, "'random', 'round-robin', got 'greedy'"),
     ],
 )
 def test_bad_schedules_are_refused(settings, message):

@@ -12,7 +12,7 @@ from qiskit_aer.primitives import SamplerV2
 from aqka.backends import RuntimeBackend, SamplerBackend
 from aqka.backends._jobs.rows import Ticket
 from aqka.backends._programs import BY_DESIGN, program_of
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.core import CalibrationPlan
 from aqka.estimates.readout import confusion_matrices
 from tests.fake_runtime import FakeRuntime
@@ -34,7 +34,7 @@ def read_qubits(circuit: QuantumCircuit) -> dict[int, int]:
 
 def all_to_all() -> QuantumCircuit:
     """On a line it must be routed, and bits end on other qubits than they began on."""
-    circuit = zz_feature_map(3)
+    circuit = built_in_map("zz", 3)
     for _ in range(3):
         circuit.cx(0, 2)
         circuit.cx(1, 0)

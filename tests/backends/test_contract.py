@@ -13,7 +13,7 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
+from aqka.backends.sentinel import SentinelBackend
 from aqka.testing import check_backend
 from tests.backends.aer_sampling import AerSamplingBackend
 from tests.fake_runtime import FakeRuntime
@@ -102,7 +102,7 @@ def test_tiles_keep_the_contract(tmp_path, watched):
     def make(seed):
         service = FakeRuntime(next(directories), line)
         backend = RuntimeBackend(service, X[:4], tiles="auto", seed=seed)
-        return TileSentinelBackend(backend, [0, 2], 20) if watched else backend
+        return SentinelBackend(backend, [0, 2], 20) if watched else backend
 
     check_backend(make, kernel, shots=400, rows=200)
 

@@ -5,7 +5,6 @@ from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
 
 from aqka.backends import RuntimeBackend
 from aqka.backends._jobs import ibm
-from aqka.backends.job_service import ExecutionMode, Pace
 from aqka.core import ShotPlan
 from tests.fake_runtime import FakeRuntime
 
@@ -34,9 +33,8 @@ OPEN_PLAN = RequestsApiError(
 
 
 def opened(service):
-    mode = ExecutionMode()
-    mode.open(service, ("session", "batch"))
-    return mode.name, mode.handle
+    service.open_first(("session", "batch"))
+    return service.mode, service.handle
 
 
 def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
@@ -59,7 +57,7 @@ class Clock:
     def __init__(self):
         self.now, self.waited = 0.0, []
 
-    def __call__(self):
+    def monotonic(self):
         return self.now
 
     def sleep(self, seconds):
@@ -67,9 +65,10 @@ class Clock:
         self.now += seconds
 
 
-def test_jobs_are_created_five_a_minute(tmp_path):
+def test_jobs_are_created_five_a_minute(tmp_path, monkeypatch):
     clock = Clock()
-    service = FakeRuntime(tmp_path, pace=Pace(clock=clock, sleep=clock.sleep))
+    monkeypatch.setattr(ibm, "time", clock)
+    service = FakeRuntime(tmp_path, pace=ibm.Pace())
     train = RuntimeBackend(service, [[0.1, 0.2], [0.4, 0.3]])
     test, created = train.with_points([[0.3, 0.3]]), []
     for k in range(12):

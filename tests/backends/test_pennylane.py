@@ -6,7 +6,7 @@ import pytest
 
 from aqka import InputError, acquire
 from aqka._util import optional
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.core import ShotPlan
 
@@ -76,7 +76,7 @@ def test_means_agree_with_the_kernel(device, feature_map):
 
 def test_the_zz_map_is_qiskits():
     quantum_info = importlib.import_module("qiskit.quantum_info")
-    circuit = zz_feature_map(2)
+    circuit = built_in_map("zz", 2)
     states = [quantum_info.Statevector(circuit.assign_parameters(x)) for x in X]
     expected = [[abs(a.inner(b)) ** 2 for b in states] for a in states]
     np.testing.assert_allclose(kernel(zz, X, X), expected, atol=1e-12)

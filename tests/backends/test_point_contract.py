@@ -18,7 +18,7 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends._jobs.rows import Ticket
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import OutcomeCounts, PointPlan, ShotPlan
 from aqka.core.point_plans import even_plan
@@ -34,7 +34,7 @@ LETTERS = np.array([[0, 1, 2], [2, 2, 2], [1, 0, 0], [1, 1, 1]])
 
 def exact_probabilities(points, letters):
     """By Qiskit: each point's state, then H and S† as its own documentation has them."""
-    circuit = zz_feature_map(points.shape[1])
+    circuit = built_in_map("zz", points.shape[1])
     states = np.stack([Statevector(circuit.assign_parameters(x)).data for x in points])
     turned = np.stack([states @ basis_change(row).T for row in letters], axis=1)
     return np.abs(turned) ** 2
@@ -56,7 +56,7 @@ def test_statevector_backend():
     check_point_backend(
         lambda seed: StatevectorBackend(X, seed=seed), LETTERS, EXACT, confusion=faultless
     )
-    circuit = zz_feature_map(3)
+    circuit = built_in_map("zz", 3)
     check_point_backend(lambda seed: StatevectorBackend(X, circuit, seed=seed), LETTERS, EXACT)
 
 

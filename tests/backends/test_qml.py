@@ -62,6 +62,17 @@ def test_pennylane_function_that_mixes_up_many_points(qml):
     np.testing.assert_allclose(kernel, expected, rtol=0, atol=1e-12)
 
 
+def test_a_point_need_not_touch_every_wire(qml):
+    def wanders(x):
+        qml.RX(x[0], wires=0)
+        qml.RX(float(x[1]), wires="first" if x[0] < 0.2 else "second")
+
+    X = np.array([[0.1, 0.2], [0.3, 0.4]])
+    kernel = StatevectorBackend(X, wanders).kernel()
+    expected = np.prod(np.cos([0.1, 0.1, 0.2]) ** 2)  # half of 0.2, 0.2 and 0.4
+    np.testing.assert_allclose(kernel[0, 1], expected, rtol=0, atol=1e-12)
+
+
 def test_pennylane_bad_functions(qml):
     X = [[0.1, 0.2], [0.3, 0.4]]
 
@@ -73,17 +84,12 @@ def test_pennylane_bad_functions(qml):
         qml.RX(x[0], wires=0)
         qml.measure(0)
 
-    def wanders(x):
-        qml.RX(x[0], wires=0)
-        qml.RX(float(x[1]), wires="first" if x[0] < 0.2 else "second")
-
     node = qml.QNode(measures, qml.device("default.qubit", wires=1))
     for function, message in [
         (measures, "measures"),
         (measures_midway, "measures"),
-        (wanders, "same wires"),
         (node, "QNode"),
-        (lambda x: None, "no PennyLane operations"),
+        (lambda x: None, "applied no gates"),
     ]:
         with pytest.raises(InputError, match=message):
             StatevectorBackend(X, function).kernel()

@@ -13,6 +13,7 @@ from qiskit.quantum_info import Statevector
 from aqka import InputError, StatevectorBackend, acquire
 from aqka._util import optional
 from aqka.backends import JobShape, circuits
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sampler import SamplerBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError
@@ -30,7 +31,7 @@ def aer(seed):
 
 
 def kernel(rows, cols):
-    circuit = circuits.zz_feature_map(2)
+    circuit = built_in_map("zz", 2)
     states = [
         [Statevector(circuit.assign_parameters(x)) for x in points] for points in (rows, cols)
     ]
@@ -141,9 +142,10 @@ def test_one_pub_of_all_rows_per_plan():
     assert sampler.runs == [(1, (7, 4), 5)]
 
 
-def test_limits_split_a_plan_into_jobs():
+def test_limits_split_a_plan_into_jobs(monkeypatch):
+    monkeypatch.setattr("aqka.backends._jobs.rows.MAX_EXECUTIONS", 40)
     sampler = Counting()
-    backend = SamplerBackend(sampler, X, jobs=JobShape(quantum=10, max_executions=40))
+    backend = SamplerBackend(sampler, X, jobs=JobShape(quantum=10))
     ticket = backend.submit(ShotPlan([0, 1], [0, 1], [55, 30]), "t")
     assert sampler.runs == [(1, (4, 4), 10), (1, (4, 4), 10), (1, (1, 4), 5)]
     assert backend.collect(ticket).tolist() == [55, 30]
@@ -251,7 +253,7 @@ def test_bad_tickets(ticket):
 
 
 def measured():
-    circuit = circuits.zz_feature_map(2)
+    circuit = built_in_map("zz", 2)
     circuit.measure_all()
     return circuit
 
@@ -267,7 +269,7 @@ def measured():
         ({"columns": [[0.1]]}, "columns must have as many features as X, 2"),
         ({"feature_map": QuantumCircuit(2)}, "no parameters"),
         ({"feature_map": measured()}, "is 'measure'; aqka measures by itself"),
-        ({"feature_map": circuits.zz_feature_map(3)}, "3 parameters but the data have 2"),
+        ({"feature_map": built_in_map("zz", 3)}, "3 parameters but the data have 2"),
         ({"target_backend": GenericBackendV2(1, ["rz", "sx", "x"])}, "needs 2 qubits but .* has 1"),
         ({"seed": -1}, "seed"),
     ],

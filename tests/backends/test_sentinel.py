@@ -10,12 +10,8 @@ from aqka import InputError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import JobShape, RuntimeBackend, SamplerBackend
 from aqka.backends._jobs.local import split_circuit
 from aqka.backends._jobs.rows import Ticket
-from aqka.backends.diagonal import mitigate_depolarising
-from aqka.backends.sentinel import (
-    DriftWarning,
-    SentinelBackend,
-    TileSentinelBackend,
-)
+from aqka.backends.diagonal import DriftWarning, mitigate_depolarising
+from aqka.backends.sentinel import SentinelBackend
 from aqka.core import ShotPlan
 from tests.backends._tiles.chips import line
 from tests.backends.depolarised_kernel import QUBITS, depolarised, true_kernel
@@ -30,6 +26,7 @@ def test_sentinels_ride_along_and_stay_out_of_the_budget():
     assert len(backend.hits) == session.rounds_total
     estimate = backend.estimate(QUBITS)
     assert abs(estimate.survival - 0.8) < 4 * estimate.standard_error
+    assert np.all(backend.pair_survival(QUBITS) == estimate.survival)
     assert not backend.drift().drifted
 
 
@@ -41,7 +38,7 @@ def test_a_drifting_device_warns():
         backend.collect(backend.submit(plan, "a"))
     backend.backend = MatrixBackend(np.eye(2) * 0.7)
     ticket = backend.submit(plan, "b")
-    with pytest.warns(DriftWarning, match="noise drifts"):
+    with pytest.warns(DriftWarning, match="on the device: the noise of the device drifts"):
         backend.collect(ticket)
 
 
@@ -105,7 +102,7 @@ def make(survival, n_qubits=29, **rest):
     chip = Chip(survival)
     backend = SamplerBackend(chip, X, target_backend=line(n_qubits), tiles="auto", jobs=SHAPE)
     assert len(backend.tiling) == 10
-    return chip, TileSentinelBackend(backend, [0, 3], 200, **rest)
+    return chip, SentinelBackend(backend, [0, 3], 200, **rest)
 
 
 def test_every_tile_has_its_rate_and_the_plan_its_shots():
@@ -163,7 +160,7 @@ def test_a_device_that_drifts_keeps_its_tiles():
     backend.collect(backend.submit(ALL, "a"))
     chip.survival[:] = 0.6
     ticket = backend.submit(ALL, "b")
-    with pytest.warns(DriftWarning, match="the device drifts and not its tiles"):
+    with pytest.warns(DriftWarning, match="the device drifts, .* no tile is dropped"):
         backend.collect(ticket)
     assert len(backend.backend.tiling) == 10
     assert backend.drift().drifted
@@ -197,15 +194,15 @@ def test_tickets_carry_the_sentinels_to_other_processes(tmp_path):
     from tests.backends.test_tiled_backends import device
 
     service = FakeRuntime(tmp_path, device())
-    first = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
+    first = SentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
     ticket = first.submit(ALL, "t")
-    again = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
+    again = SentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
     assert again.recover(ALL, "t") == ticket
     assert again.collect(ticket).tolist() == first.collect(ticket).tolist()
     assert again.tiles.rounds[0].hits.tolist() == first.tiles.rounds[0].hits.tolist()
     assert np.array_equal(again.tiles.rounds[0].hits, again.tiles.rounds[0].shots)  # no noise
     assert again.usage == {ticket: 2.0}
-    other = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [2], 50)
+    other = SentinelBackend(RuntimeBackend(service, X, tiles="auto"), [2], 50)
     assert other.recover(ALL, "t") is None
     assert service.submissions == 1
     assert Ticket.read(ticket.partition("|")[2]).sentinels.points == (1,)
@@ -214,16 +211,14 @@ def test_tickets_carry_the_sentinels_to_other_processes(tmp_path):
 def test_a_run_with_sentinels_spends_its_budget(tmp_path):
     from tests.backends.test_tiled_backends import device
 
-    backend = TileSentinelBackend(RuntimeBackend(device(), X, tiles="auto"), [0, 1], 40)
+    backend = SentinelBackend(RuntimeBackend(device(), X, tiles="auto"), [0, 1], 40)
     session = acquire(backend, [1, 1, 1, -1, -1, -1], 600, directory=tmp_path / "run")
     assert session.table.total == 600
     assert len(backend.tiles.rounds) == session.rounds_total
     assert 0.5 < backend.estimate(2).survival < 1
 
 
-def test_without_tiles_they_are_refused():
-    with pytest.raises(InputError, match="backend must have tiles, got MatrixBackend"):
-        TileSentinelBackend(MatrixBackend(np.eye(3)), [0], 5)
+def test_empty_plans_carry_no_sentinels_on_tiles():
     _, backend = make(np.full(10, 0.9))
     assert backend.collect(backend.submit(ShotPlan([0], [1], [0]), "t")).tolist() == [0]
     assert backend.hits == []

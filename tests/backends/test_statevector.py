@@ -8,7 +8,7 @@ import pytest
 from qiskit.circuit.library import zz_feature_map
 
 from aqka import InputError
-from aqka.backends.circuits import zz_feature_map as our_zz_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.statevector import StatevectorBackend, zz_kernel, zz_states
 from aqka.core import ShotPlan
 from tests.backends.reference_states import assert_agrees, reference
@@ -54,7 +54,7 @@ def test_missing_extra_names_the_remedy(monkeypatch, extra):
 
 def test_the_zz_map_needs_no_quantum_sdk_and_is_the_circuits(monkeypatch):
     points = np.random.default_rng(0).uniform(0, 2 * np.pi, (6, 3))
-    by_circuit = StatevectorBackend(points, our_zz_map(3)).kernel()
+    by_circuit = StatevectorBackend(points, built_in_map("zz", 3)).kernel()
     monkeypatch.setitem(sys.modules, "qiskit", None)
     np.testing.assert_allclose(StatevectorBackend(points).kernel(), by_circuit, atol=1e-12)
 

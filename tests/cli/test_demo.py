@@ -63,9 +63,8 @@ def test_the_usual_way_beside_ours_in_shots_time_and_money(
     assert max(map(len, shown.out.splitlines()[:9])) <= 80
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert shown.err == ""  # no progress bar where nobody watches
-    shown = call(
-        *(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture)),
-    )
+    arguments = ("--seeds", "1", "--json", "--picture", str(picture))
+    shown = call(monkeypatch, capsys, "demo", *arguments)
     facts = json.loads(shown.out)
     assert {run["step"] for run in facts["runs"]} == {"4 a pair", "16 a point"}
-    assert facts["runs"][0]["bill"]["shots"] == 4 * 9950
+    assert facts["runs"][0]["shots"] == 4 * 9950

@@ -148,9 +148,9 @@ def test_plan_shows_what_both_designs_promise(run, design):
     assert answer["depth"] == (119 if design == "pairs" else 65)
 
 
-def test_shots_for_training_are_compared_without_predictions_on_top(run):
+def test_shots_for_training_are_compared_with_predictions_on_top(run):
     answer = json.loads(run("--json", train=60, test=30, budget="train = 20000")[1])
-    assert "333 shots for each of 60 points" in answer["better"]["reason"]
+    assert "333 shots for each of 90 points" in answer["better"]["reason"]
 
 
 def test_many_qubits_are_for_pairs(run):
@@ -169,3 +169,26 @@ def test_help_has_an_example(run):
     code, out, _ = run("--help")
     assert code == 0
     assert "aqka plan study.toml --budget '5 min'" in out
+
+
+FEZ = {
+    "train": 12,
+    "test": 6,
+    "qubits": 2,
+    "backend": 'name = "ibm", device = "fake_fez", tiles = "auto"',
+}
+
+
+@pytest.mark.parametrize("design", ["points", "auto"])
+def test_time_is_quoted_on_the_tiles_that_run(run, design):
+    """Pairs on one tile would get 3 shots out of 20 seconds; points on dozens get many."""
+    method = f'design = "{design}"'
+    code, out, err = run("--json", budget='total = "20 s"', method=method, **FEZ)
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["design"] == "points"
+    assert answer["tiles"] > 20
+    each = answer["total"]["shots"] // 18
+    found = answer["better"]["reason"].partition(" shots for each of 18 points")
+    assert found[1]
+    assert abs(int(found[0].removeprefix("Points: ").replace(",", "")) - each) <= 0.01 * each

@@ -8,10 +8,8 @@ from tests.study.helpers import small, write_study
 
 def test_a_device_is_described_and_drawn(tmp_path, monkeypatch, capsys):
     picture = tmp_path / "chip.svg"
-    code, out, _ = call(
-        *(monkeypatch, capsys, "tiles", "--device", "fake_manila", "--qubits", "2"),
-        *("--picture", picture),
-    )
+    arguments = ("--device", "fake_manila", "--qubits", "2", "--picture", picture)
+    code, out, _ = call(monkeypatch, capsys, "tiles", *arguments)
     assert code == 0
     assert out.startswith("2 tiles of 2 qubits on fake_manila (4 of 5 qubits")
     assert "estimated success" in picture.read_text()
@@ -23,6 +21,18 @@ def test_a_study_is_described(tmp_path, monkeypatch, capsys):
     assert code == 0
     assert out.startswith("1 tile of 2 qubits on fake_manila")
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_a_study_of_points_has_tiles_of_its_own_circuit(tmp_path, monkeypatch, capsys):
+    text = small().replace('name = "statevector"', 'name = "ibm"\ndevice = "fake_manila"')
+    said = {}
+    for design in ("pairs", "points"):
+        named = text.replace('design = "pairs"', f'design = "{design}"')
+        arguments = ("tiles", write_study(tmp_path, named), "--tiles", "1")
+        code, out, _ = call(monkeypatch, capsys, *arguments)
+        assert code == 0
+        said[design] = out
+    assert said["points"] != said["pairs"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_estimate_variance_and_unseen():
     table.add(ShotPlan([0, 2], [1, 1], [8, 4]), [2, 4])
     np.testing.assert_array_equal(table.shots, [8, 0, 4])
     np.testing.assert_array_equal(table.estimate(unseen=-1.0), [0.25, -1.0, 1.0])
-    np.testing.assert_array_equal(table.unseen, [False, True, False])
+    np.testing.assert_array_equal(table.seen, [True, False, True])
     assert table.shots.dtype == table.hits.dtype == np.int64
 
 
@@ -55,7 +55,7 @@ def test_counts_beyond_32_bits_are_exact():
 @pytest.mark.parametrize(
     ("plan", "hits", "message"),
     [
-        (([0], [1], [5]), [1, 1], "expected 1, got 2"),
+        (([0], [1], [5]), [1, 1], r"expected shape \(1,\), got \(2,\)"),
         (([0], [1], [5]), [6], r"pair \(0, 1\) had 5 shots, got 6 hits"),
         (([0], [1], [5]), [-1], "got -1 hits"),
         (([0], [1], [5]), [1.5], "whole numbers"),
@@ -92,7 +92,7 @@ def test_bad_plans_are_refused(columns, message):
 def test_bad_tables_are_refused():
     with pytest.raises(InputError, match="n_points must be a whole number of at least 2, got 1"):
         PairTable(1)
-    with pytest.raises(InputError, match="'known' or 'measured', got 'maybe'"):
+    with pytest.raises(InputError, match="'known', 'measured', got 'maybe'"):
         PairTable(3, "maybe")
     with pytest.raises(InputError, match=r"shape \(3, 3\), got \(2, 2\)"):
         PairTable(3).condense(np.eye(2))

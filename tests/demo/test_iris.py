@@ -9,11 +9,12 @@ from aqka.planning.device import HERON
 
 
 def test_a_bill_counts_executions_jobs_and_money():
-    bill = iris.Bill.of([100, 50], tiles=20, depth=100)
+    tiled = iris.Step("tiled", 1, tiles=20)
+    bill = iris.IrisRun.of(tiled, 1.0, [100, 50], depth=100)
     assert (bill.shots, bill.executions, bill.jobs) == (150, 5 + 3, 2)
     assert bill.seconds == pytest.approx(4 + 8 * HERON.execution_seconds(100))
     assert bill.cost == pytest.approx(bill.seconds / 60 * 96)
-    assert iris.Bill.of([10_000_001], tiles=1, depth=100).jobs == 2
+    assert iris.IrisRun.of(iris.Step("plain", 1), 1.0, [10_000_001], depth=100).jobs == 2
 
 
 def test_each_step_is_billed_and_many_shots_reach_the_exact_kernel(monkeypatch):

@@ -140,7 +140,7 @@ def test_points_of_a_failed_prior_share_all_shots_that_are_left(task, monkeypatc
 
     monkeypatch.setattr(backend, "submit", settle_all)
     monkeypatch.setattr(first, "take", take)
-    monkeypatch.setattr(first, "settled_at_end", lambda decided: first.settled)
+    monkeypatch.setattr(first, "settled_at_end", lambda: first.settled)
     monkeypatch.setattr(
         first, "winners", lambda: 1 - session.new.answers.winner[~session.new.answers.free]
     )
@@ -227,7 +227,7 @@ def test_a_killed_run_uses_what_was_written_and_not_what_is_computed_anew(
     other = replace(prior, process=process)
     assert not np.array_equal(prior.answers(task.new).settled, other.answers(task.new).settled)
     whole = task.predict(prior, directory=tmp_path / "whole")
-    for dies_at in (1, 2, verify(tmp_path / "whole").rounds):
+    for dies_at in (1, 2, verify(tmp_path / "whole").ended):
         monkeypatch.setattr(DyingBackend, "dies_at", dies_at)
         directory = tmp_path / f"killed-{dies_at}"
         child = FORK.Process(

@@ -102,6 +102,19 @@ X = np.random.default_rng(0).uniform(0, 3, (12, 2))
 Y = np.arange(12) % 2
 
 
+def dropped_in(budget, allocator, design):
+    """What measures for Qiskit Machine Learning; such a kernel is fitted here for its labels."""
+    pytest.importorskip("qiskit_machine_learning")
+    from qiskit.circuit.library import zz_feature_map
+
+    from aqka.dropins.qiskit_ml import AqkaKernel
+
+    given = {"budget": budget, "test_budget": 0, "allocator": allocator, "design": design}
+    kernel = AqkaKernel(feature_map=zz_feature_map(2), **given)
+    kernel.measured.fit(X, Y)
+    return kernel.measured
+
+
 @pytest.mark.parametrize("allocator", [None, "uniform", "aqka", "predictive", "hybrid"])
 @pytest.mark.parametrize(
     ("design", "budget"), [("auto", 2400), ("auto", 66), ("pairs", 2400), ("points", 2400)]
@@ -121,14 +134,14 @@ def test_every_entrance_does_the_same(design, allocator, budget):
             .fit(X, Y)
             .session_
         ),
+        lambda: dropped_in(budget, allocator, design).session_,
     )
     if refused:
         for enter in entrances:
             with pytest.raises(InputError, match="Hybrid gives shots to pairs, not points"):
                 enter()
         return
-    # As many new points are taken to follow, with the same shots each.
-    choice = resolve(design, allocator, n_points=12, n_qubits=2, budget=2 * budget)
+    choice = resolve(design, allocator, n_points=12, n_qubits=2, budget=budget, on_top=True)
     assert bool(choice.reason) == (design == "auto")
     for enter in entrances:
         session = enter()
@@ -141,7 +154,7 @@ def test_every_entrance_does_the_same(design, allocator, budget):
 
 
 @pytest.mark.parametrize("allocator", ["uniform", "aqka", "hybrid"])
-@pytest.mark.parametrize("budget", [60, 1200])
+@pytest.mark.parametrize("budget", [60, 150, 1200])
 def test_a_study_does_what_acquire_does(tmp_path, allocator, budget):
     from aqka.study.directory import prepare
     from aqka.study.quoting import better_design_of
@@ -149,9 +162,34 @@ def test_a_study_does_what_acquire_does(tmp_path, allocator, budget):
 
     text = {"budget": f"{budget} shots", "method": f'allocator = "{allocator}"', "rounds": 1}
     prepared = prepare(write_study(tmp_path, **text))
-    choice = better_design_of(prepared)  # its predictions come on top of the budget
-    backend = StatevectorBackend(prepared.points.train)
-    session = acquire(backend, prepared.points.train_labels, budget, allocator, new_points=0)
+    choice = better_design_of(prepared)
+    backend, new = StatevectorBackend(prepared.points.train), len(prepared.points.test)
+    session = acquire(backend, prepared.points.train_labels, budget, allocator, new_points=new)
     found = (choice.design, choice.allocator, choice.reason)
     assert found == (session.design, session.allocator, session.reason)
     assert found[2]
+
+
+@pytest.mark.parametrize("budget", ["60 shots", "150 shots", "1200 shots"])
+def test_a_study_of_a_total_does_what_an_estimator_with_new_points_does(tmp_path, budget):
+    from aqka.study.directory import prepare
+    from aqka.study.quoting import better_design_of
+    from tests.study.helpers import small, write_study
+
+    text = small().replace('train = "1200 shots"\ntest_shots = 20', f'total = "{budget}"')
+    prepared = prepare(write_study(tmp_path, text))
+    points = prepared.points
+    model = QuantumRidgeClassifier(budget=budget, new_points=len(points.test))
+    model.fit(points.train, points.train_labels)
+    assert better_design_of(prepared).reason == model.session_.reason
+
+
+def test_training_takes_the_better_design_where_it_knows_the_qubits():
+    assert Training(Problem(Y), 2400, n_qubits=2).design == Points()
+    assert Training(Problem(Y), 2400).design == Pairs()
+
+
+def test_time_may_buy_more_shots_of_one_design():
+    both = {"n_points": 12, "n_qubits": 2, "new_points": 0}
+    assert resolve(budget={"pairs": 1200, "points": 12}, **both).design == Pairs()
+    assert resolve(budget={"pairs": 12, "points": 1200}, **both).design == Points()

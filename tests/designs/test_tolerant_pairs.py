@@ -24,7 +24,6 @@ from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core import PairTable, Problem, ShotPlan
-from aqka.core.extent import Extent
 from aqka.core.tolerance import Tolerance
 from aqka.designs import PairEstimate, Settle, measured_by
 from aqka.learners import FittedHead
@@ -231,15 +230,6 @@ def test_a_shot_knows_states_as_well_as_its_hits_do():
     table.shots[:], hits.shots[:], table.tolerance = 5, 20, Tolerance(QUBITS, 0.6, 0.25)
     found, same = (PairEstimate(one, Problem(Y)).known_states(QUBITS) for one in (table, hits))
     assert found == same
-
-
-@pytest.mark.parametrize("bits", [3.0, "3", None, [3], "\x1b[31m"])
-def test_a_plan_of_other_bits_than_its_run_is_not_sound(bits):
-    columns = {"rows": np.array([0]), "cols": np.array([1]), "shots": np.array([5])}
-    extent = Extent.of({"points": "4", "diagonal": "known", "bits": "3"})
-    ShotPlan.from_ledger({"bits": 3}, columns).check_within(extent)
-    with pytest.raises(InputError, match="other flipped bits than the run"):
-        ShotPlan.from_ledger({"bits": bits}, columns).check_within(extent)
 
 
 def test_an_estimator_measures_new_points_in_the_same_way():

@@ -136,6 +136,28 @@ def test_public_names_document_their_parameters():
     assert lacking == {}
 
 
+def test_classes_of_the_front_door_state_the_types_of_their_parameters():
+    lacking = {}
+    for name in aqka.__all__:
+        found = getattr(aqka, name)
+        if not inspect.isclass(found) or inspect.isabstract(found) or issubclass(found, Exception):
+            continue
+        read = [NumpyDocString(inspect.cleandoc(home.__doc__ or "")) for home in found.__mro__]
+        typed = {
+            one_name.strip()
+            for part in read
+            for one in part["Parameters"]
+            for one_name in one.name.split(",")
+            if one.type
+        }
+        kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        parameters = inspect.signature(found).parameters.values()
+        untyped = {one.name for one in parameters if one.kind not in kinds} - typed
+        if untyped:
+            lacking[name] = sorted(untyped)
+    assert lacking == {}
+
+
 def mentioned(pattern):
     """What matches on any page, with the page's name."""
     return sorted(

@@ -16,7 +16,6 @@ from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, diagnose
 from aqka.backends import SamplerBackend
-from aqka.dropins.pennylane_kernels import kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from tests.estimators.remembering import Counting, counted
 
@@ -132,7 +131,7 @@ def test_one_object_serves_both_libraries(ad_hoc):
     X, _, X_test, _ = ad_hoc
     kernel = make(budget=7_800, test_budget=4_000)
     kernel.evaluate(X)
-    block = kernel_matrix(X_test, X, kernel.measured)
+    block = kernel.measured.matrix(X_test, X)
     assert np.array_equal(block, kernel.evaluate(X_test, X))
     assert kernel.measured(X_test[3], X[5]) == block[3, 5]
     assert kernel.measured.shots_used_ == 11_400

@@ -22,6 +22,7 @@ from aqka.estimates.reduced_states import (
     Operators,
     exact_reduced_states,
     given_states,
+    least_shots,
     reduced_states,
     shrunk_to_signal,
 )
@@ -142,7 +143,7 @@ def test_what_was_not_measured_is_named():
     table = PointTable(1, uniform_settings(2))
     plan = PointPlan([0] * 3, [0, 1, 2], [9] * 3, table.settings)
     table.add(plan, OutcomeCounts([0, 1, 2], [0] * 3, [9] * 3))
-    with pytest.raises(InputError, match="X on qubit 0 Y on qubit 1"):
+    with pytest.raises(InputError, match="X0Y1"):
         reduced_states(table, locality=2)
     with pytest.raises(InputError, match="locality must be 1 or 2"):
         reduced_states(table, locality=3)
@@ -269,3 +270,13 @@ def test_gamma_makes_half_of_the_entries_larger_than_one_over_e(repeated):
     distances = squared_distances(states)[np.triu_indices(len(states.expectations), k=1)]
     entries = np.exp(-median_gamma(states) * distances)
     assert np.mean(entries > np.exp(-1)) == pytest.approx(0.5, abs=0.01)
+
+
+def test_each_operator_needs_two_shots_whichever_setting_comes_first():
+    assert least_shots(np.array([[0], [1], [2]])) == 6
+    assert least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]])) == 8
+
+
+def test_operators_are_named_by_letters_and_qubits():
+    assert Operators.of(2, 2).names()[4:9] == ["Y1", "Z1", "X0X1", "X0Y1", "X0Z1"]
+    assert Operators.of(3, 4).names()[-1] == "Z0Z1Z2"

@@ -71,6 +71,8 @@ def test_fit_spends_its_budget_and_says_what_it_found(moons, counted, estimator,
     z = (model.kernel_ - exact)[off] / np.sqrt(model.kernel_variance_[off])
     assert 0.8 < np.std(z) < 1.2  # the variances are those of the errors
     assert 0 < model.diagnostics_.rho <= 1
+    if design == "pairs":  # by its counts
+        assert model.diagnostics_ == aqka.diagnose(model.table_, model.problem_)
     assert "shots" in model.allocation_reason_
     assert model.ledger_path_ is None
     assert model.score(X_test, y_test) > 0.7

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,8 @@ from sklearn.svm import SVC
 from aqka import BackendFactory, InputError, JobError, LedgerError, StatevectorBackend
 from aqka.backends.statevector import zz_kernel
 from aqka.estimators import QuantumKernel, _store
-from aqka.runs import Patience
+from aqka.runs import driver
 from aqka.runs.audit import verify
-from aqka.runs.driver import drive
 from aqka.runs.export import measurements
 from tests.estimators.remembering import Counting, Jobs, counted
 
@@ -284,10 +282,7 @@ def test_every_shot_is_in_a_sound_ledger(tmp_path):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_request_that_broke_off_is_finished_first(factory, tmp_path, monkeypatch, kept):
-    def impatient(session, backend, spend):
-        drive(session, backend, replace(spend, patience=Patience(failed_rounds=1)))
-
-    monkeypatch.setattr(_store, "drive", impatient)
+    monkeypatch.setattr(driver, "FAILED_ROUNDS", 1)
     kernel = make(factory, directory=tmp_path if kept else None, test_budget=12_000)
     kernel.matrix(X)
     Counting.fail_next = True

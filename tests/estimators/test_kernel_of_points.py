@@ -23,7 +23,6 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, point_kernel_names
 from aqka.designs.fidelity import StateEstimate
-from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.estimators import QuantumKernel, _store
 from aqka.maths.point_law import kernel_error
@@ -324,8 +323,8 @@ def test_qml_kernels_of_pennylane_run_unchanged():
     exact = qml.kernels.square_kernel_matrix(points, lambda a, b: overlap(a, b)[0])
     assert kernel.shots_used_ == 8 * 4096  # eight points, not 28 pairs
     assert np.abs(found - exact).max() < 5 * np.sqrt(1 / 4096)
-    np.testing.assert_allclose(square_kernel_matrix(points, kernel), found, rtol=0, atol=1e-12)
-    block = kernel_matrix(TEST[:2], points, kernel)
+    np.testing.assert_allclose(kernel.matrix(points), found, rtol=0, atol=1e-12)
+    block = kernel.matrix(TEST[:2], points)
     wanted = qml.kernels.kernel_matrix(TEST[:2], points, lambda a, b: overlap(a, b)[0])
     assert np.abs(block - wanted).max() < 5 * np.sqrt(1 / 4096)
     assert kernel.shots_used_ == 10 * 4096

@@ -14,7 +14,7 @@ Y = (X[:, 0] > 1.5).astype(int)
 def test_fit_and_predict_share_the_budget_and_no_more():
     settings = {"budget": 3000, "new_points": 8, "design": "pairs"}
     model = clone(QuantumRidgeClassifier(**settings)).fit(X[:12], Y[:12])
-    split = split_budget(3000, 12, 8)
+    split = split_budget(3000, 12, 8, "pairs")
     assert model.shots_used_ == split.train
     assert model.quote_.total.shots == 3000
     made = model.prediction(X[12:])

@@ -4,7 +4,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import Problem, QuantumRidgeClassifier
 from aqka.designs import KernelEstimate
-from aqka.estimators.ridge import (
+from aqka.estimators.models import (
     fit_temperature,
     probabilities,
     score_per_class,

@@ -6,12 +6,12 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
-from aqka.demo.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
 from aqka.learners import make_learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient
 from aqka_research.benchmarks.agreement import ridge_parts
+from aqka_research.tasks import planted_sparse
 from aqka_research.theory import planted_ceiling
 from tests.conftest import make_kernel, make_labels
 

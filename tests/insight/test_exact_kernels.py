@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from aqka.errors import InputError
 from aqka.estimates.reduced_states import exact_reduced_states
@@ -10,6 +13,8 @@ from aqka.insight.exact_kernels import (
     concentration,
     effective_rank,
     geometric_differences,
+    linear_share,
+    map_features,
     map_states,
     nearest_plain_kernel,
     projected_kernels,
@@ -160,3 +165,21 @@ def test_a_concentrated_kernel_is_called_so_and_shots_cannot_resolve_it():
 
 def test_the_effective_rank_counts_equal_directions():
     assert effective_rank(np.kron(np.eye(4), np.ones((5, 5)))) == pytest.approx(4.0)
+
+
+def test_features_of_small_angles_are_linear_in_the_data():
+    X = np.random.default_rng(0).uniform(0, 1, (30, 2))
+    assert linear_share(X, map_features(X / 100, "z")) > 0.9
+
+
+def test_the_linear_share_is_r2_of_points_that_are_left_out():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 1, (25, 3))
+    states = map_features(3 * X, "z")
+    F, Z = states.expectations, (X - X.mean(axis=0)) / X.std(axis=0)
+    shares = []
+    for ridge in 25 * np.geomspace(1e-4, 1e2, 13):
+        answers = cross_val_predict(Ridge(ridge), Z, F, cv=LeaveOneOut())
+        means = cross_val_predict(DummyRegressor(), Z, F, cv=LeaveOneOut())
+        shares.append(1 - np.sum((F - answers) ** 2) / np.sum((F - means) ** 2))
+    assert linear_share(X, states) == pytest.approx(max(shares))

@@ -19,7 +19,6 @@ from aqka import (
 )
 from aqka.backends.trainable import as_trainable
 from aqka.designs import Projected
-from aqka.dropins.pennylane_kernels import square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.insight.fold_scores import KernelHead, repeated_folds
 from aqka.insight.map_kernels import MapKernel
@@ -140,7 +139,7 @@ def test_the_bound_map_serves_estimators_and_drop_ins():
     exact = StatevectorBackend(X, bound).kernel()
     for design in ("pairs", "points"):
         kernel = QuantumKernel(budget=200_000, feature_map=bound, design=design)
-        measured = square_kernel_matrix(X, kernel.fit(X))
+        measured = kernel.fit(X).matrix(X)
         assert np.abs(measured - exact).max() < 0.25
     drop_in = AqkaKernel(feature_map=bound, budget=200_000, test_budget=0)
     assert np.abs(drop_in.evaluate(X) - exact).max() < 0.25
@@ -334,6 +333,15 @@ def test_the_alignment_of_a_projected_kernel_is_that_of_reduced_states(name, rep
 def test_operators_of_three_qubits_are_not_trained():
     with pytest.raises(InputError, match="locality 1 or 2 to be trained"):
         train_map("z", np.ones((8, 3)), Y[:8], design=Points(Projected(4)))
+
+
+def test_auto_trains_the_fidelity_up_to_24_qubits_and_above_them_a_projected_kernel():
+    for design in ("auto", "pairs", "points"):
+        assert MapKernel(as_trainable("z", 2), design).is_fidelity
+    assert MapKernel(as_trainable("z", 24)).is_fidelity
+    wide = MapKernel(as_trainable("z", 25))
+    assert not wide.is_fidelity
+    assert wide.design == Points()
 
 
 def test_a_check_forecasts_no_pairs_of_a_projected_kernel():

@@ -41,7 +41,7 @@ def test_a_task_made_of_the_kernel_is_worth_its_shots(few_trees):
     found = preflight(X, y, spending=spending, candidates=own_only(X), on_step=steps.append)
     assert found.recommendation.decision == "buy"
     assert "clearly better than any plain model's" in found.recommendation.sentence
-    assert found.evidence.own.means[0] > max(model.means[0] for model in found.evidence.plain) + 0.1
+    assert found.own.means[0] > max(model.means[0] for model in found.plain) + 0.1
     assert len(steps) == count_steps(1)
     assert (found.n_points, found.n_train) == (150, 120)
     facts = found.facts()
@@ -87,9 +87,9 @@ def test_real_targets_are_scored_by_r2(few_trees):
     candidates = [Candidate({}, X, "z")]
     found = preflight(X, y, spending=Spending(20_000, 32), candidates=candidates)
     assert found.metrics == ("R²",)
-    assert found.evidence.own.means[0] > 0.9
-    assert found.evidence.forecast.means[0] > 0.5
-    assert {model.name for model in found.evidence.plain} == {
+    assert found.own.means[0] > 0.9
+    assert found.forecast.means[0] > 0.5
+    assert {model.name for model in found.plain} == {
         "RBF SVM",
         "linear ridge",
         "gradient boosting",

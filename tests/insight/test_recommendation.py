@@ -1,10 +1,13 @@
 """Which sentence which scores lead to."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from aqka.insight.fold_scores import FoldScores
-from aqka.insight.recommendation import Evidence, recommend
+from aqka.insight.recommendation import Preflight, recommend, settings_text
+from aqka.insight.scan import Candidate, Scan
 
 WOBBLE = 0.01 * np.array([1, -1] * 5)[:, None]
 
@@ -14,17 +17,26 @@ def model(name, mean, wobble=1.0):
 
 
 def evidence(own=0.9, best=0.9, plain=0.9, forecast=None, guess=0.5, changes=None, nested=None):
-    return Evidence(
-        metric="balanced accuracy",
-        own=model("exact kernel", own),
-        winner=model("best settings, exact", best),
-        own_scanned=model("yours", own),
-        nested=model("best settings, nested", nested or best, wobble=2.0),
-        plain=[model("RBF SVM", plain, wobble=-1.0), model("logistic regression", 0.5)],
-        guessing=model("majority class", guess, wobble=0.0),
-        forecast=None if forecast is None else model("at this budget", forecast),
-        changes=changes or {},
-        n_tried=20,
+    tried = [{}, changes or {}, *[{"map": "other"}] * 18]
+    candidates = [Candidate(settings, np.zeros((1, 1)), "z") for settings in tried]
+    # The user's own settings win where nothing is to be changed.
+    means = [own, own + bool(changes), *[0.0] * 18]
+    scores = [model("settings", mean) for mean in means]
+    found = dict.fromkeys(field.name for field in fields(Preflight))
+    return Preflight(
+        **found
+        | {
+            "metrics": ("balanced accuracy", "accuracy"),
+            "own": model("exact kernel", own),
+            "winner": model("best settings, exact", best),
+            "plain": [model("RBF SVM", plain, wobble=-1.0), model("logistic regression", 0.5)],
+            "guessing": model("majority class", guess, wobble=0.0),
+            "scan": Scan(
+                candidates, scores, model("best settings, nested", nested or best, wobble=2.0)
+            ),
+            "forecast": None if forecast is None else model("at this budget", forecast),
+            "training": (),
+        }
     )
 
 
@@ -69,3 +81,8 @@ def test_a_difference_within_its_error_decides_nothing():
     noisy = evidence(own=0.9, plain=0.9)
     noisy.plain[0].values[:] = 0.95 + 0.1 * np.array([1, -1] * 5)[:, None]
     assert recommend(noisy).decision == "buy"
+
+
+def test_settings_are_shown_as_a_study_file_has_them():
+    settings = {"map": "z", "range": [0.0, 1.5]}
+    assert settings_text(settings) == 'map = "z", range = [0.0, 1.5]'

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
-from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
 from aqka.learners.balanced import Balanced
@@ -17,6 +16,7 @@ from aqka.learners.ridge import (
     smallest_as_good,
 )
 from aqka.maths.spectrum import Spectrum
+from aqka_research.tasks import breast_cancer, planted_sparse
 from tests.conftest import make_kernel, make_labels
 
 

@@ -8,6 +8,7 @@ from aqka.estimates.states import fit_states
 from aqka.maths.point_law import (
     equivalent_pair_shots,
     kernel_error,
+    label_shots,
     state_fidelity,
 )
 from aqka_research.benchmarks.point_law import MAPS, exact_entries, mean_squared_error, worth
@@ -49,3 +50,8 @@ def test_lost_states_are_worth_nothing_though_their_error_is_small():
     entries = np.random.default_rng(0).beta(0.5, 15.5, 1000)  # of a mean of 2^{-n/2}
     assert kernel_error(10, 16, entries) < 1 / 16
     assert equivalent_pair_shots(10, 16, entries) < 0.01
+
+
+def test_shots_on_points_are_worth_about_a_quarter_on_every_pair():
+    assert round(equivalent_pair_shots(4, 2048, np.full(10, 0.25))) == 505
+    assert [round(label_shots(n, shots)) for n, shots in ((4, 2048), (8, 512))] == [505, 57]

@@ -1,11 +1,16 @@
 """What quotes are asked for in the tests: schedules and devices of all kinds."""
 
+from functools import partial
+
 from hypothesis import strategies as st
 
+import aqka
 from aqka.allocators.schedule import Schedule
+from aqka.planning import Wish
 from aqka.planning.device import DeviceModel
 
 ONE_ROUND = Schedule(warmup=0.0, rounds=1)
+quote = partial(aqka.quote, wish=Wish(design="pairs"))
 
 schedules = st.builds(
     Schedule, warmup=st.floats(0, 1, allow_subnormal=False), rounds=st.integers(1, 12)

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from aqka import quote
 from aqka.planning.device import HERON
-from tests.planning.strategies import ONE_ROUND
+from tests.planning.strategies import ONE_ROUND, quote
 
 
 def messages(quoted):

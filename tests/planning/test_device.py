@@ -8,22 +8,23 @@ import pytest
 
 from aqka import InputError
 from aqka.planning.device import HERON
-from aqka.planning.split import costs_of, zz_depth
+from aqka.planning.split import zz_depth
 
 
 def test_the_transpiled_zz_map_has_the_depth_and_the_duration_of_the_model():
     providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
     from qiskit import generate_preset_pass_manager
 
-    from aqka.backends.circuits import fidelity_circuit, zz_feature_map
+    from aqka.backends.circuits import fidelity_circuit
+    from aqka.backends.feature_maps import built_in_map
 
     device = providers.FakeFez()
     transpiler = generate_preset_pass_manager(1, backend=device, seed_transpiler=0)
     readout = device.target["measure"][(0,)].duration
     for n_qubits in (2, 4, 12):
-        circuit = transpiler.run(fidelity_circuit(zz_feature_map(n_qubits)))
+        circuit = transpiler.run(fidelity_circuit(built_in_map("zz", n_qubits)))
         # Another release of Qiskit may transpile a little differently.
-        assert circuit.depth() == pytest.approx(zz_depth(n_qubits), rel=0.1)
+        assert circuit.depth() == pytest.approx(zz_depth(n_qubits, "pairs"), rel=0.1)
         layers = circuit.estimate_duration(device.target) - readout
         assert layers == pytest.approx(circuit.depth() * HERON.layer_time, rel=0.25)
 
@@ -32,14 +33,15 @@ def test_a_point_runs_the_map_once_and_a_rotation():
     providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
     from qiskit import generate_preset_pass_manager
 
-    from aqka.backends.circuits import point_circuit, zz_feature_map
+    from aqka.backends.circuits import point_circuit
+    from aqka.backends.feature_maps import built_in_map
 
     transpiler = generate_preset_pass_manager(1, backend=providers.FakeFez(), seed_transpiler=0)
     for n_qubits in (2, 4, 6):
-        circuit = transpiler.run(point_circuit(zz_feature_map(n_qubits)))
-        expected = costs_of("points").zz_depth(n_qubits)
+        circuit = transpiler.run(point_circuit(built_in_map("zz", n_qubits)))
+        expected = zz_depth(n_qubits, "points")
         assert circuit.depth() == pytest.approx(expected, rel=0.1)
-        assert expected < 0.6 * zz_depth(n_qubits)
+        assert expected < 0.6 * zz_depth(n_qubits, "pairs")
 
 
 def test_constants_have_sources_and_can_be_changed():

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import CeilingError, InputError, Schedule, StatevectorBackend, acquire, quote
+from aqka import CeilingError, InputError, Schedule, StatevectorBackend, acquire
 from aqka.backends.base import Workload
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.core import OutcomeCounts
 from aqka.designs import Never, Pairs, Points, Settle
+from aqka.designs.resolve import resolve
 from aqka.planning import Wish, make_ceiling
 from aqka.planning.device import HERON, Usage
 from aqka.planning.quotes import prediction_part
 from aqka.sessions import Predicting
-from tests.planning.strategies import devices, schedules
+from tests.planning.strategies import devices, quote, schedules
 
 
 @given(st.integers(1, 10**6), schedules, devices)
@@ -134,7 +135,7 @@ def test_test_shots_are_those_of_each_new_pair_or_point(design, predictions, on_
 
 
 def test_on_top_of_a_training_budget_predictions_of_pairs_get_a_hundred_shots_a_pair():
-    made = quote(20, 5000, wish=Wish(new_points=10, on_top=True))
+    made = quote(20, 5000, wish=Wish(new_points=10, on_top=True, design="pairs"))
     assert (made.shots, made.part("predictions").shots) == (5000, 10 * 20 * 100)
 
 
@@ -144,7 +145,7 @@ def test_a_given_depth_is_that_of_the_circuit_that_runs(design):
     assert made.depth == 90
     assert made.execution_seconds == HERON.execution_seconds(90)
     by_depth = make_ceiling("30 s", depth=90, design=design)
-    by_quote = make_ceiling("30 s", execution_seconds=made.execution_seconds)
+    by_quote = make_ceiling("30 s", design, execution_seconds=made.execution_seconds)
     assert by_depth.execution_seconds == by_quote.execution_seconds == made.execution_seconds
 
 
@@ -160,7 +161,7 @@ class Device(StatevectorBackend):
 
     @property
     def circuit(self):
-        return zz_feature_map(2)
+        return built_in_map("zz", 2)
 
 
 @pytest.mark.parametrize("design", ["pairs", "points"])
@@ -199,3 +200,15 @@ def test_what_a_quote_of_points_promises_fits_under_its_budget_as_a_ceiling():
     make_ceiling("20 s", design="points").check(work)
     with pytest.raises(CeilingError):
         make_ceiling("20 s", design="pairs").check(work)
+
+
+@pytest.mark.parametrize("on_top", [False, True])
+@pytest.mark.parametrize(("n_qubits", "budget"), [(2, "10 s"), (8, 400), (30, 400)])
+def test_an_automatic_design_is_what_resolve_says(n_qubits, budget, on_top):
+    wishes = {name: Wish(5, on_top=on_top, design=name) for name in ("auto", "pairs", "points")}
+    made = {k: quote(20, budget, n_qubits=n_qubits, wish=wish) for k, wish in wishes.items()}
+    bought = {k: made[k].shots if on_top else made[k].total.shots for k in ("pairs", "points")}
+    facts = {"n_points": 20, "n_qubits": n_qubits, "new_points": 5, "on_top": on_top}
+    chosen = resolve(budget=bought, **facts).design.name
+    assert made["auto"] == made[chosen]
+    assert Wish().design == "auto"

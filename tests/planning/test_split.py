@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from aqka import InputError
+from aqka.designs.pairs import TRAINING_WEIGHT
 from aqka.planning import Wish, split_budget
-from aqka.planning.split import TRAINING_WEIGHT
 
 
 @given(
@@ -30,7 +30,7 @@ def test_of_pairs_the_sum_of_both_errors_is_least(n_train, n_new):
         return TRAINING_WEIGHT * pairs / (share * budget) + new_pairs / ((1 - share) * budget)
 
     best = minimize_scalar(error, bounds=(0.001, 0.999), method="bounded", options={"xatol": 1e-9})
-    found = split_budget(budget, n_train, n_new).train / budget
+    found = split_budget(budget, n_train, n_new, "pairs").train / budget
     assert found == pytest.approx(best.x, abs=1e-5)
 
 
@@ -41,12 +41,14 @@ def test_of_points_every_point_gets_the_same():
 
 
 def test_more_new_points_leave_less_for_training():
-    shares = [split_budget(10**6, 100, n).train for n in (1, 10, 100, 1000)]
+    shares = [split_budget(10**6, 100, n, "pairs").train for n in (1, 10, 100, 1000)]
     assert np.all(np.diff(shares) < 0)
 
 
 def test_an_unknown_design_is_refused():
-    with pytest.raises(InputError, match="design must be 'pairs' or 'points', got 'rows'"):
+    with pytest.raises(InputError, match="design must be one of"):
         split_budget(100, 10, 10, "rows")
     with pytest.raises(InputError, match="design must be 'pairs' or 'points', got 'auto'"):
-        Wish(design="auto")
+        split_budget(100, 10, 10, "auto")
+    with pytest.raises(InputError, match="design must be one of"):
+        Wish(design="rows")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from aqka import InputError, quote
+from aqka import InputError
 from aqka.planning.budget import Money, QpuTime
-from tests.planning.strategies import ONE_ROUND, devices, schedules
+from tests.planning.strategies import ONE_ROUND, devices, quote, schedules
 
 
 @given(st.floats(0.01, 3e4), schedules, devices, st.integers(1, 30))

@@ -7,7 +7,7 @@ import pytest
 from aqka.report.run_report import RunReport
 from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
-from aqka.study.rivals import ExactKernel
+from aqka.study.results import ExactKernel
 from tests.study.helpers import small, write_study
 
 HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")
@@ -79,6 +79,6 @@ def say_everywhere(report: RunReport, text: str) -> RunReport:
         circuit={text: text},
         drawing=text,
         usage=[row | {"figure": text} for row in report.usage],
-        ledgers={text: replace(report.ledgers["training"], sound=False, problems=[text])},
+        ledgers={text: replace(report.ledgers["training"], problems=[text])},
         notes=[text],
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from aqka.insight.hindsight import FewerShots, Steering
-from aqka.maths.metrics import share_interval
+from aqka.maths.metrics import compare_shares, share_interval
 from aqka.report.answers import answer_questions
 from aqka.report.run_page import run_page
 from aqka.report.usage import BillRow
@@ -57,7 +57,9 @@ def test_against_the_majority_it_is_the_exact_test_that_counts(report):
         (yes, one, "not shown to be better than", "+0.833"),  # p = 0.0625
         (yes, yes, "not shown to be better than", "+0.000"),
     ):
-        changed = replace(report, tested=replace(found, right=right, guess_right=guess))
+        against = compare_shares(right, guess)
+        guessing = replace(report.guess, score=guess.mean(), against=against)
+        changed = replace(report, tested=replace(found, right=right), rivals=[guessing])
         words = answer_questions(changed)["How accurate is it?"]
         assert f"This is {how} always answering the majority class" in words
         assert f"(difference {difference}" in words

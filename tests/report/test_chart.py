@@ -3,6 +3,7 @@
 import pytest
 
 from aqka.report.chart import Chart, Scale
+from aqka.report.words import axis_text
 
 
 def test_ticks_are_round_and_inside():
@@ -45,6 +46,6 @@ def test_a_level_is_named_in_the_legend(chart):
 def test_long_numbers_push_the_axis_away_from_its_name():
     short = Chart("h", Scale(0, 10), Scale(0, 1), "x", "y")
     long = Chart("h", Scale(0, 10), Scale(0.5, 0.50001), "x", "y")
-    assert max(len(text) for _, text in long.y_ticks) > 6
+    assert max(len(axis_text(value)) for value in long.y.ticks()) > 6
     assert long.left > short.left
     assert long.at(0, 0.5)[0] == long.left

@@ -67,10 +67,8 @@ def test_a_long_list_is_cut(found):
             settled=long(found.settled),
             could_flip=None,
             value=long(found.value),
-            low=long(found.low),
-            high=long(found.high),
-            total_low=long(found.total_low),
-            total_high=long(found.total_high),
+            narrow=np.resize(found.narrow, (2, 100)),
+            wide=np.resize(found.wide, (2, 100)),
             shots=long(found.shots),
         )
     )

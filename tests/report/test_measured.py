@@ -74,7 +74,7 @@ def test_the_command_and_the_served_page_have_it(run, capsys):
     assert (run / "report.html").exists()
     watch = FolderWatch(run.parent)
     key, look = next(iter(watch.runs().items()))
-    assert (look.name, look.state, look.row()["shots"]) == ("run", "finished", 27_000)
+    assert (look["name"], look["state"], look["shots"]) == ("run", "finished", 27_000)
     assert "How well is the kernel known?" in watch.report(key)
 
 

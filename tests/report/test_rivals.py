@@ -1,5 +1,6 @@
 """Other models on a run's test points, against other ways to get them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +12,10 @@ from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
 from aqka.report.answers import answer_questions, can_learn, decide
 from aqka.report.run_report import run_report
-from aqka.report.tested import class_rivals
-from aqka.study import rivals as module
-from aqka.study.rivals import Beside, ExactKernel, plain_predictions, stored_beside
-from aqka.study.schema import parse_study
+from aqka.report.tested import ValueResults, rivals_beside
+from aqka.study import results as module
+from aqka.study.results import Beside, ExactKernel, ValueScores, plain_predictions
+from aqka.study.schema import parse_study, read_stored
 from aqka.study.store import RunStore
 from tests.report.runs import finished_run
 from tests.study.helpers import small
@@ -70,17 +71,31 @@ def test_plain_models_see_training_labels_only():
     assert np.mean(np.array(predicted["logistic regression"]) == y[80:]) < 0.85
 
 
-def test_rivals_are_compared_point_by_point():
-    truth = np.array(list("aabbbbaa"))
-    right, guess = truth == "b", truth == "a"
+def test_rivals_are_compared_point_by_point(report):
+    truth, trained = np.array(list("aabbbbaa")), np.array(list("aab"))
+    tested = replace(report.tested, right=truth == "b")
     exact = ExactKernel("", truth.tolist(), 8)
-    found = class_rivals(right, guess, truth, Beside(exact, {"never": ["c"] * 8}, 5))
+    found = rivals_beside(tested, truth, trained, Beside(exact, {"never": ["c"] * 8}, 5))
     perfect, never, majority = found
     assert (perfect.score, perfect.against.only_second, perfect.learnt) == (1.0, 4, False)
     assert (never.score, never.against.only_first, never.n_trained) == (0.0, 4, 5)
     assert (majority.against.only_first, majority.against.only_second) == (4, 4)
-    unknown = class_rivals(right, guess, truth, Beside(ExactKernel("why")))
+    unknown = rivals_beside(tested, truth, trained, Beside(ExactKernel("why")))
     assert [one.kind for one in unknown] == ["guessing"]
+
+
+def test_rivals_of_values_are_compared_by_their_errors():
+    truth, trained = np.arange(8.0), np.full(30, 4.0)
+    scores = ValueScores.of(truth, truth + 0.1, 4.0)
+    tested = ValueResults(
+        *([], truth + 0.1, np.zeros((2, 8)), None, "", np.zeros(8, int)), truth, scores, None
+    )
+    ruler = Beside(ExactKernel("", truth.tolist(), 8), {"ruler": list(truth + 3.0)}, 20)
+    found = rivals_beside(tested, truth, trained, ruler)
+    assert [(one.name, round(one.score, 1), one.worse, one.n_trained) for one in found] == [
+        ("ruler", 3.0, True, 20),
+        ("the training points' mean", 2.3, True, 30),
+    ]
 
 
 def test_a_kernel_that_is_given_noise_is_told_from_data_that_can_be_learnt(tmp_path):
@@ -130,8 +145,8 @@ def test_plain_models_of_a_large_run_learn_from_a_sample(monkeypatch, columns, n
 
 def test_a_report_reads_the_models_that_its_run_worked_out(run, monkeypatch):
     """Tuning plain models takes most of the time of a report, and all of scikit-learn."""
-    found = stored_beside(RunStore(run).results)
+    found = read_stored(Beside, RunStore(run).results["beside"])
     assert set(found.plain) == {"RBF SVM", "logistic regression", "gradient boosting"}
     monkeypatch.setattr("aqka.report.run_report.models_beside", None)  # must not be called
     assert run_report(run).best_plain is not None
-    assert stored_beside({"beside": {"plain": 3}}) is None
+    assert read_stored(Beside, {"plain": 3}) is None

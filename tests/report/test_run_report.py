@@ -22,10 +22,10 @@ def test_it_agrees_with_the_results(run, report):
     stored = json.loads((run / "results.json").read_text())
     results, found = stored["results"], report.tested
     assert found.score == pytest.approx(results["accuracy"])
-    shown = found.facts()["test_points"]
+    shown = found.facts(report.guess)["test_points"]
     assert shown["standard_error"] == pytest.approx(results["standard_error"])
     assert found.balanced_accuracy == pytest.approx(results["balanced_accuracy"])
-    assert found.majority_accuracy == pytest.approx(results["majority_accuracy"])
+    assert report.guess.score == pytest.approx(results["majority_accuracy"])
     assert found.predicted == results["predictions"]
     assert int(found.shots.sum()) == stored["actual"]["test_shots"]
     assert report.diagnostics.gini == pytest.approx(results["diagnostics"]["gini"])
@@ -89,7 +89,7 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
 
     path = write_study(tmp_path, with_quick_learner(small()))
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.study.carry_out._predict", stop)
+        patch.setattr("aqka.study.carry_out._Spending.predict", stop)
         with pytest.raises(KeyboardInterrupt):
             carry_out(prepare(path), tmp_path / "run")
     pending = run_report(tmp_path / "run")

@@ -48,16 +48,16 @@ def test_rivals_stand_in_a_table_with_their_intervals(report):
 
 def test_the_confusion_matrix_counts_every_point_once(report):
     found = report.tested
-    answers, rows = confusion_matrix(found)
-    counted = {
-        (truth, answer): number
-        for truth, cells, _ in rows
-        for answer, (number, *_) in zip(answers, cells, strict=True)
-    }
+    classes, counts = confusion_matrix(found)
     pairs = list(zip(found.truth, found.predicted, strict=True))
-    assert counted == {(a, b): pairs.count((a, b)) for a in answers for b in answers}
-    right = sum(number for _, cells, _ in rows for number, _, hit in cells if hit)
-    assert right == found.right.sum()
+    assert counts == [[pairs.count((a, b)) for b in classes] for a in classes]
+    assert np.trace(counts) == found.right.sum()
+    page = run_page(report)
+    assert page.count(' hit">') == len(classes)
+    for k, row in enumerate(counts):
+        assert f"<td>{row[k]} of {sum(row)}</td>" in page
+        for number in row:
+            assert f'class="shade{-(-5 * number // sum(row))}' in page
     names = [f"class {k}" for k in range(25)]
     many = replace(found, classes=names, truth=names, predicted=names)
     assert confusion_matrix(many) is None
@@ -114,7 +114,7 @@ def test_missing_wide_intervals_have_their_reason(report):
     with_wide = run_page(report)
     assert "are not drawn" not in with_wide
     assert "Could flip: only the wide interval" in with_wide
-    tested = replace(report.tested, total_low=None, total_high=None, no_total="it is a test")
+    tested = replace(report.tested, wide=None, no_wide="it is a test")
     page = run_page(replace(report, tested=tested))
     assert "are not drawn: it is a test." in page
     assert "Could flip: only the wide interval" not in page

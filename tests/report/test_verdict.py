@@ -8,7 +8,7 @@ import pytest
 from aqka.insight.hindsight import FewerShots
 from aqka.report.answers import advice, can_learn, decide
 from aqka.report.run_page import run_page
-from aqka.study.rivals import ExactKernel
+from aqka.study.results import ExactKernel
 from tests.report.verdicts import exact_kernel, rival, with_evidence
 
 GROWING = FewerShots(0.5, 0.7, 0.01, 0.2, 0.01)  # the second half of the shots brought much

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from aqka.maths.metrics import PairedShares
 from aqka.report.tested import Rival
-from aqka.study.rivals import ExactKernel
+from aqka.study.results import ExactKernel
 
 
 def exact_kernel(score):

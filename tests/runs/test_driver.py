@@ -19,14 +19,12 @@ from aqka import (
 from aqka.allocators.baselines import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
-from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.conftest import make_kernel, make_labels
 from tests.fake_runtime import FakeRuntime
 
 KERNEL, Y = make_kernel(12), make_labels(12)
-QUICK = Patience(attempts=4, first_wait=0.0, failed_rounds=3)
 
 
 def kinds(directory):
@@ -130,16 +128,16 @@ def test_the_fingerprint_tells_circuits_and_data_apart():
 @pytest.mark.parametrize("step", ["submit", "collect"])
 def test_passing_errors_are_waited_out(tmp_path, step):
     backend = Stumbling(step, [TransientError("network")] * 3)
-    session = acquire(backend, Y, 500, "aqka", directory=tmp_path, patience=QUICK)
+    session = acquire(backend, Y, 500, "aqka", directory=tmp_path)
     assert session.done
     assert backend.calls == 5 + 3
     assert kinds(tmp_path).count("planned") == 5
 
 
 def test_errors_that_do_not_pass_stop_the_run_which_can_be_resumed(tmp_path):
-    backend = Stumbling("collect", [TransientError("network")] * 4)
+    backend = Stumbling("collect", [TransientError("network")] * 6)
     with pytest.raises(TransientError):
-        acquire(backend, Y, 500, directory=tmp_path, patience=QUICK)
+        acquire(backend, Y, 500, directory=tmp_path)
     assert kinds(tmp_path) == ["started", "planned", "submitted"]
     assert acquire(Stumbling("", []), Y, 500, directory=tmp_path).done
 
@@ -168,7 +166,7 @@ def test_the_last_round_may_fail_too(tmp_path):
 def test_rounds_that_keep_failing_stop_the_run(tmp_path):
     backend = Stumbling("collect", [JobError("cancelled")] * 3)
     with pytest.raises(JobError, match="3 rounds in a row gave no shots"):
-        acquire(backend, Y, 500, directory=tmp_path, patience=QUICK)
+        acquire(backend, Y, 500, directory=tmp_path)
     assert acquire(Stumbling("", []), Y, 500, directory=tmp_path).table.total == 500
 
 
@@ -200,11 +198,12 @@ def test_a_job_that_finishes_while_nobody_watches_is_collected_not_run_again(tmp
 
 
 @pytest.mark.filterwarnings("ignore:round . failed")
-def test_what_a_failed_round_did_bring_is_kept(tmp_path):
+def test_what_a_failed_round_did_bring_is_kept(tmp_path, monkeypatch):
     """One of a round's jobs is cancelled: the other's hits count, only the rest is run again."""
+    monkeypatch.setattr("aqka.backends._jobs.rows.MAX_EXECUTIONS", 40)
     service = FakeRuntime(tmp_path / "service")
     labels = make_labels(6)
-    backend = RuntimeBackend(service, points(), jobs=JobShape(quantum=1, max_executions=40))
+    backend = RuntimeBackend(service, points(), jobs=JobShape(quantum=1))
     collect, cancelled = backend.collect, []
 
     def cancel_once(ticket):

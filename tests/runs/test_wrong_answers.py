@@ -5,13 +5,11 @@ import pytest
 
 from aqka import InputError, JobError, MatrixBackend, Schedule, acquire
 from aqka.allocators import Allocation, Allocator
-from aqka.runs import Patience
 from aqka.runs.audit import sound_history, verify
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.conftest import make_kernel, make_labels
 
 KERNEL, Y = make_kernel(12), make_labels(12)
-ONE_FAILURE = Patience(attempts=1, first_wait=0.0, failed_rounds=3)
 WRONG = {
     "negative": lambda shots: -np.ones_like(shots),
     "too many": lambda shots: shots + 1,
@@ -58,7 +56,7 @@ class Lying(MatrixBackend):
 def test_a_wrong_answer_fails_its_round_and_is_kept_as_evidence(tmp_path, name):
     backend = Lying(WRONG[name])
     with pytest.warns(RuntimeWarning, match="answer cannot be used"):
-        session = acquire(backend, Y, 500, "aqka", directory=tmp_path, patience=ONE_FAILURE)
+        session = acquire(backend, Y, 500, "aqka", directory=tmp_path)
     history = sound_history(tmp_path)
     assert [round.failed for round in history.rounds] == [False, True, False, False, False]
     wrong = history.rounds[1]
@@ -106,7 +104,7 @@ def test_bad_partial_results_are_not_believed(tmp_path, partial):
 
     backend = Cut(None)
     with pytest.warns(RuntimeWarning, match="cut"):
-        session = acquire(backend, Y, 500, "aqka", directory=tmp_path, patience=ONE_FAILURE)
+        session = acquire(backend, Y, 500, "aqka", directory=tmp_path)
     assert verify(tmp_path).sound
     assert session.table.total + session.lost == 500 == backend.submitted
 
@@ -119,7 +117,7 @@ def test_a_run_whose_backend_always_lies_stops_within_its_budget(tmp_path):
 
     backend = Liar(None)
     with pytest.warns(RuntimeWarning), pytest.raises(JobError, match="3 rounds in a row"):
-        acquire(backend, Y, 500, "aqka", directory=tmp_path, patience=ONE_FAILURE)
+        acquire(backend, Y, 500, "aqka", directory=tmp_path)
     assert backend.submitted <= 500
     assert verify(tmp_path).sound
 

@@ -9,7 +9,6 @@ from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import InputError, LedgerError, MatrixBackend, TransientError, acquire
 from aqka.backends import RuntimeBackend
-from aqka.runs import Patience
 from aqka.runs.audit import sound_history, verify
 from aqka.runs.export import measurements
 from tests.conftest import make_kernel, make_labels
@@ -17,7 +16,6 @@ from tests.fake_runtime import FakeRuntime
 
 KERNEL, Y = make_kernel(40), make_labels(40)
 X, LABELS = np.random.default_rng(0).uniform(0, 1, (5, 2)), make_labels(5)
-QUICK = Patience(attempts=2, first_wait=0.0)
 
 
 @pytest.fixture
@@ -100,7 +98,7 @@ class Service(FakeRuntime):
 def on_device(tmp_path, device, jobs=99):
     backend = RuntimeBackend(Service(tmp_path / "service", device, jobs), X)
     directory = tmp_path / "run"
-    return acquire(backend, LABELS, 50, "aqka", design="pairs", directory=directory, patience=QUICK)
+    return acquire(backend, LABELS, 50, "aqka", design="pairs", directory=directory)
 
 
 def test_a_device_that_is_retired_between_rounds_leaves_what_it_measured(tmp_path):
@@ -123,9 +121,7 @@ def test_a_device_that_is_recalibrated_between_rounds_goes_on_with_the_job_it_ha
 
     backend = RuntimeBackend(Dying(tmp_path / "service", Device(0, "monday"), 3), X)
     with pytest.raises(SystemExit):
-        acquire(
-            backend, LABELS, 50, "aqka", design="pairs", directory=tmp_path / "run", patience=QUICK
-        )
+        acquire(backend, LABELS, 50, "aqka", design="pairs", directory=tmp_path / "run")
     assert on_device(tmp_path, Device(3, "tuesday")).table.total == 50
     assert sound_history(tmp_path / "run").calibrations == ["monday", "tuesday"]
     assert FakeRuntime(tmp_path / "service").submissions == 5

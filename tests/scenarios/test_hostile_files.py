@@ -18,6 +18,7 @@ import pytest
 
 from aqka import InputError, LedgerError
 from aqka._util.files import check_file, inside
+from aqka.planning import Quote
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.study._formats import read_arrays
@@ -25,12 +26,10 @@ from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
 from aqka.study.points import encode, load_table
-from aqka.study.progress import progress
-from aqka.study.quoting import stored_quote
-from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study, read_stored
 from aqka.study.store import RunStore
 from aqka.study.tables import read_table
-from tests.study.helpers import QUICK, small, write_study
+from tests.study.helpers import QUICK, progress, section, small, write_study
 
 SECONDS = 120  # of one case, which on a quiet machine takes a fraction of one
 MEGABYTES = 400  # that all cases of a test may add to the process
@@ -148,7 +147,7 @@ def table_csv(rows=30):
 def use(table):
     """Go on as a study would."""
     split, section = SplitSection(train=8, test=4), FeatureMapSection(qubits=2)
-    points = encode(table, split, section, 2)
+    points = encode(table, split, section.range, 2)
     assert np.isfinite(points.train).all()
 
 
@@ -159,7 +158,7 @@ def test_csv_files(cases, record_property, tmp_path):
     for _ in range(300):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_table(path, "kind", None))
+            use(read_table(path, section("kind")))
     for k in range(60):  # a strange cell somewhere
         word = [*WORDS, "1e308", "-1e308", "0x10", "1,5", '"', "'"][k % 17]
         cells = base.decode().splitlines()
@@ -168,7 +167,7 @@ def test_csv_files(cases, record_property, tmp_path):
         cells[3] = ",".join(row)
         path.write_text("\n".join(cells))
         with cases.case():
-            use(read_table(path, "kind", None))
+            use(read_table(path, section("kind")))
     million = ",".join(map(str, range(10**6))).encode()
     whole = (
         b"",
@@ -198,11 +197,11 @@ def test_csv_files(cases, record_property, tmp_path):
     for content in whole:
         path.write_bytes(content)
         with cases.case():
-            use(read_table(path, "kind", None))
+            use(read_table(path, section("kind")))
     with path.open("wb") as stream:
         stream.truncate(2**40)  # a sparse terabyte
     with cases.case():
-        read_table(path, "kind", None)
+        read_table(path, section("kind"))
     assert cases.refused > 200
     cases.told("CSV files", record_property)
 
@@ -235,12 +234,12 @@ def test_npz_files(cases, record_property, tmp_path):
     for _ in range(300):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_table(path, None, None))
+            use(read_table(path, section()))
     for _ in range(100):  # a damaged header in a sound archive
         header = mutate(npy_header("<f8", (30, 3)), rng) + X.tobytes()
         path.write_bytes(zipped([("X.npy", header), ("y.npy", npy_header("<i8", (30,)))]))
         with cases.case():
-            use(read_table(path, None, None))
+            use(read_table(path, section()))
 
     class Bomb:
         def __reduce__(self):
@@ -284,7 +283,7 @@ def test_npz_files(cases, record_property, tmp_path):
     for content in strange:
         path.write_bytes(content)
         with cases.case():
-            use(read_table(path, None, None))
+            use(read_table(path, section()))
         with cases.case():
             read_arrays(path)
     assert not (tmp_path / "code-was-run").exists()
@@ -300,12 +299,12 @@ def test_parquet_files(cases, record_property, tmp_path):
     path = tmp_path / "t.parquet"
     columns = {"a": rng.normal(size=30), "b": np.arange(30.0), "kind": ["y", "n"] * 15}
     parquet.write_table(pyarrow.table(columns), path)
-    use(read_table(path, "kind", None))
+    use(read_table(path, section("kind")))
     base = path.read_bytes()
     for _ in range(100):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_table(path, "kind", None))
+            use(read_table(path, section("kind")))
     for column in (
         [None] * 30,
         [[1, 2]] * 30,
@@ -318,7 +317,7 @@ def test_parquet_files(cases, record_property, tmp_path):
         for name in ("a", "kind"):
             parquet.write_table(pyarrow.table(columns | {name: column}), path)
             with cases.case():
-                use(read_table(path, "kind", None))
+                use(read_table(path, section("kind")))
     cases.told("Parquet files", record_property)
 
 
@@ -363,7 +362,7 @@ def test_run_directories(cases, finished, record_property, tmp_path):
         with cases.case():
             progress(run)
         with cases.case():
-            stored_quote(RunStore(run).results)
+            read_stored(Quote, RunStore(run).results.get("quote"))
         with cases.case():
             resume(RunStore(run))
     cases.told("run directories", record_property)

@@ -45,8 +45,8 @@ else:
 IMPORTS = {
     "read_arrays": "from aqka.study._formats import read_arrays",
     "read_table": "import pyarrow.compute, pyarrow.parquet\n"
-    "from aqka.study.tables import read_table",
-    "progress": "from aqka.study.progress import progress",
+    "from aqka.study.schema import DataSection\nfrom aqka.study.tables import read_table",
+    "ProgressReader": "from aqka.study.progress import ProgressReader, RunStore",
     "run_report": "from aqka.report.run_report import run_report",
     "table_of": "from aqka.runs.export import table_of",
     "verify": "from aqka.runs.audit import verify",
@@ -68,7 +68,7 @@ def read_in_a_child(call, path):
     return ended.stdout
 
 
-@pytest.mark.parametrize("call", ["read_table(path, None, None)", "read_arrays(path)"])
+@pytest.mark.parametrize("call", ["read_table(path, DataSection(source='t'))", "read_arrays(path)"])
 @pytest.mark.parametrize("shape", [(10**9, 0), (10**6 + 1, 0), (2**62, 2**62, 0)])
 def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape):
     labels = npy_header("<i8", (10**9,))
@@ -92,12 +92,12 @@ def test_arrays_of_zeros(tmp_path):
     path = tmp_path / "t.npz"
     path.write_bytes(stream.getvalue())
     assert path.stat().st_size < 2**20
-    assert "too large" in read_in_a_child("read_table(path, None, None)", path)
+    assert "too large" in read_in_a_child("read_table(path, DataSection(source='t'))", path)
 
 
 def test_points_without_a_feature(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.zeros((1000, 0)), y=np.arange(1000) % 2)
-    told = read_in_a_child("read_table(path, None, None)", tmp_path / "t.npz")
+    told = read_in_a_child("read_table(path, DataSection(source='t'))", tmp_path / "t.npz")
     assert "at least one column, got shape (1000, 0)" in told
 
 
@@ -120,7 +120,7 @@ def test_a_long_text_that_is_stored_once(tmp_path, name, stored):
     # Without statistics, which repeat the value on every page.
     parquet.write_table(pyarrow.table(columns), path, compression="zstd", write_statistics=False)
     assert path.stat().st_size < 30_000
-    told = read_in_a_child("read_table(path, 'kind', None)", path)
+    told = read_in_a_child("read_table(path, DataSection(source='t', target='kind'))", path)
     assert told.startswith("refused: t.parquet is too large")
 
 
@@ -129,7 +129,7 @@ def test_lists_that_are_stored_once(tmp_path):
     columns = {"a": lists, "kind": np.arange(10**4) % 2}
     path = tmp_path / "t.parquet"
     parquet.write_table(pyarrow.table(columns), path, compression="zstd")
-    told = read_in_a_child("read_table(path, 'kind', None)", path)
+    told = read_in_a_child("read_table(path, DataSection(source='t', target='kind'))", path)
     assert "too large" in told or "holds list<" in told
 
 
@@ -138,7 +138,9 @@ def test_a_long_table_of_short_labels_is_read(tmp_path):
     columns = {"a": np.arange(rows) * 0.5, "kind": ["yes", "no"] * (rows // 2)}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     call = "(lambda t: (len(t.X), float(t.X[-1, 0]), sorted(set(t.y.tolist()))))"
-    told = read_in_a_child(f"{call}(read_table(path, 'kind', None))", tmp_path / "t.parquet")
+    told = read_in_a_child(
+        f"{call}(read_table(path, DataSection(source='t', target='kind')))", tmp_path / "t.parquet"
+    )
     assert told == f"read: ({rows}, {rows / 2 - 0.5}, ['no', 'yes'])\n"
 
 
@@ -154,18 +156,14 @@ def ledger_that_says(directory, **facts):
         ledger.append("started", body=first.body | {"fingerprint": fingerprint})
 
 
-@pytest.mark.parametrize("call", ["progress(path)", "run_report(path)", "table_of(path)"])
+@pytest.mark.parametrize(
+    "call", ["ProgressReader(RunStore(path)).look()", "run_report(path)", "table_of(path)"]
+)
 @pytest.mark.parametrize("points", [65536, MAX_POINTS + 1])
 def test_a_ledger_of_more_points_than_fit_memory(tmp_path, call, points):
     ledger_that_says(tmp_path / "run", points=str(points))
     told = read_in_a_child(call, tmp_path / "run")
-    assert f"points must be a number from 2 to {MAX_POINTS}" in told
-
-
-def test_a_ledger_of_a_block_that_fits_no_memory(tmp_path):
-    ledger_that_says(tmp_path / "run", rows="65536", cols="65536")
-    told = read_in_a_child("verify(path).summary", tmp_path / "run")
-    assert f"at most {MAX_PAIRS} pairs" in told
+    assert f"n_points must be at most {MAX_POINTS:,}, got {points:,}" in told
 
 
 def test_tables_refuse_what_their_ledger_could_not_be_read_back_with():

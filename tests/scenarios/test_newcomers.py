@@ -252,4 +252,4 @@ def test_the_example_shows_every_key_with_its_true_default():
 def test_states_that_fit_no_memory_are_refused_before_they_are_computed(tmp_path):
     text = small(backend="statevector").replace("qubits = 2", "qubits = 24")
     path = write_study(tmp_path, text.replace('"moons"', '"breast-cancer"').replace("= 12", "= 40"))
-    refused(path, "24 qubits would take .* GiB")
+    refused(path, "24 qubits: the states of 46 points would take .* GiB")

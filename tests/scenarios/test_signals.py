@@ -19,9 +19,8 @@ from aqka.runs.audit import verify
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
-from aqka.study.progress import progress
 from aqka.study.store import RunStore
-from tests.study.helpers import PATIENCE, QUICK, aqka, write_study
+from tests.study.helpers import PATIENCE, QUICK, aqka, progress, write_study
 
 ROUNDS, BEFORE = 8, 3
 STUDY = {"budget": "800 shots", "rounds": ROUNDS, "method": QUICK}
@@ -37,7 +36,7 @@ def whole(tmp_path_factory):
 
 def rounds_so_far(run):
     try:
-        return verify(run).rounds
+        return verify(run).ended
     except LedgerError:
         return 0
 
@@ -65,7 +64,7 @@ def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path, mon
     assert "Traceback" not in told
     if number == signal.SIGINT:
         assert "go on with: aqka resume run" in told
-    assert verify(tmp_path / "run").rounds < ROUNDS
+    assert verify(tmp_path / "run").ended < ROUNDS
     stopped = progress(tmp_path / "run")
     assert stopped.state == ("stopped" if killed else "interrupted")
     assert stopped.resumable

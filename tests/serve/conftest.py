@@ -74,10 +74,10 @@ def serving(folder):
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        wait_until(lambda: server.started)
+        wait_until(lambda: server.server.started)
         yield server.address
     finally:
-        server.stop()
+        server.server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()
 

@@ -12,7 +12,7 @@ from aqka.serve.runs import (
     CANNOT_BE_READ,
     FolderWatch,
     find_runs,
-    job_states,
+    job_rows,
     look_at,
     run_key,
     version_of,
@@ -24,7 +24,7 @@ from tests.serve.conftest import RunInProgress
 
 
 def rows_by_name(folder):
-    return {look.name: look.row() for look in FolderWatch(folder).runs().values()}
+    return {look["name"]: look for look in FolderWatch(folder).runs().values()}
 
 
 def test_every_run_of_a_folder_is_told(folder):
@@ -79,19 +79,19 @@ def test_what_was_read_is_kept_until_something_happens(folder, tmp_path, monkeyp
     try:
         watch = FolderWatch(tmp_path)
         [(key, first)] = watch.runs().items()
-        assert first.state in ("running", "waiting")
-        word, again = watch.run(key)
-        assert again is first
+        assert first["state"] in ("running", "waiting")
+        assert watch.runs()[key] is first
+        word = watch.run(key)["version"]
         page = watch.report(key)
         assert watch.report(key) is page
         run.let_rounds_end(1)
-        later, now = watch.run(key)
-        assert later != word
-        assert now.progress.rounds == first.progress.rounds + 1
+        now = watch.run(key)
+        assert now["version"] != word
+        assert now["rounds"] == first["rounds"] + 1
         assert watch.report(key) is not page
     finally:
         run.finish()
-    assert watch.run(key)[1].state == "finished"
+    assert watch.run(key)["state"] == "finished"
     assert watch.run("0123456789abcdef") is None
     assert watch.report("0123456789abcdef") is None
 
@@ -107,7 +107,7 @@ def test_looking_changes_nothing(folder):
     before = changes_of(run)
     watch = FolderWatch(folder)
     for key, look in watch.runs().items():
-        if look.state == "damaged":
+        if look["state"] == "damaged":
             with pytest.raises(CANNOT_BE_READ):
                 watch.report(key)
         else:
@@ -116,14 +116,16 @@ def test_looking_changes_nothing(folder):
 
 
 def test_jobs_are_told_from_their_entries(folder, tmp_path):
-    jobs = job_states(RunStore(folder / "done" / "run"))
-    assert {job.state for job in jobs} == {"collected"}
-    training = [job for job in jobs if job.purpose == "training"]
-    assert sum(job.shots for job in training) == 1200
-    assert [job.round for job in training] == sorted((job.round for job in training), reverse=True)
-    assert {job.purpose for job in jobs} == {"training", "predictions"}
-    stopped = job_states(RunStore(folder / "killed" / "run"))
-    assert {job.purpose for job in stopped} == {"training"}
+    jobs = job_rows(RunStore(folder / "done" / "run"))
+    assert {job["state"] for job in jobs} == {"collected"}
+    training = [job for job in jobs if job["purpose"] == "training"]
+    assert sum(job["shots"] for job in training) == 1200
+    assert [job["round"] for job in training] == sorted(
+        (job["round"] for job in training), reverse=True
+    )
+    assert {job["purpose"] for job in jobs} == {"training", "predictions"}
+    stopped = job_rows(RunStore(folder / "killed" / "run"))
+    assert {job["purpose"] for job in stopped} == {"training"}
 
 
 def test_a_job_that_is_out_shows_its_ticket(tmp_path):
@@ -136,12 +138,12 @@ def test_a_job_that_is_out_shows_its_ticket(tmp_path):
 
     with pytest.raises(Lost):
         acquire(NeverCollects(make_kernel(8)), make_labels(8), 100, directory=tmp_path)
-    [job] = job_states(RunStore(tmp_path))
-    assert (job.state, job.purpose, job.round) == ("sent", "training", 0)
-    assert job.shots > 0
-    assert job.ticket
-    assert job.seconds >= 0
-    assert look_at(tmp_path, "here").row()["shots"] == 0
+    [job] = job_rows(RunStore(tmp_path))
+    assert (job["state"], job["purpose"], job["round"]) == ("sent", "training", 0)
+    assert job["shots"] > 0
+    assert job["ticket"]
+    assert job["seconds"] >= 0
+    assert look_at(tmp_path, "here")["shots"] == 0
     assert version_of(tmp_path) == version_of(tmp_path)
 
 
@@ -159,8 +161,8 @@ def test_fits_and_predictions_of_estimators_are_told_too(tmp_path):
         assert row["shots"] == 900 if "fit-" in name else row["shots"] <= 120
     watch = FolderWatch(tmp_path)
     for key, look in watch.runs().items():
-        assert look.jobs[0].state == "collected"
-        if "/fit-" in look.name:
+        assert look["jobs"][0]["state"] == "collected"
+        if "/fit-" in look["name"]:
             assert "<h1>" in watch.report(key)
         else:
             with pytest.raises(InputError, match="it is a prediction"):

@@ -9,7 +9,6 @@ from aqka import InputError, JobError, MatrixBackend, Problem, StatevectorBacken
 from aqka.backends import LightConeBackend
 from aqka.core import OutcomeCounts, PairTable
 from aqka.designs import Pairs, Points
-from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.export import export, measurements, table_of
 from aqka.sessions import Training
@@ -111,7 +110,6 @@ def test_outcomes_that_do_not_fit_are_evidence_and_not_believed(tmp_path, lie):
             "aqka",
             design="points",
             directory=tmp_path,
-            patience=Patience(),
         )
     assert session.done
     assert session.lost > 0

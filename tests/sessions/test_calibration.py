@@ -257,16 +257,7 @@ def test_what_a_ledger_says_of_a_calibration(tmp_path):
     assert table_of(plain).calibration is None
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"calibration": None}, "the run has none"),
-        ({"calibration": "10"}, "calibrates with 400 shots"),
-        ({"qubits": "3"}, "calibrates 2 qubits"),
-        ({"calibration": "-1"}, "calibration must be a number"),
-    ],
-)
-def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, change, words):
+def test_a_ledger_whose_calibration_cannot_be_read_is_not_sound(tmp_path):
     acquire(
         StatevectorBackend(X), Y, 3000, design=Points(calibration_shots=400), directory=tmp_path
     )
@@ -279,13 +270,11 @@ def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, chang
         for entry in ledger.entries():
             body = entry.body
             if entry.kind == "started":
-                facts = {**body["fingerprint"], **change}
-                facts = {name: value for name, value in facts.items() if value is not None}
-                body = {**body, "fingerprint": facts}
+                body = {**body, "fingerprint": {**body["fingerprint"], "calibration": "-1"}}
             forged.append(entry.kind, round=entry.round, body=body, **entry.arrays)
     audit = verify(copy)
     assert not audit.sound
-    assert words in " ".join(audit.problems)
+    assert "calibration must be a number" in " ".join(audit.problems)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.pairs import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.learners import make_learner
 from aqka.sessions import predict
+from aqka_research.tasks import breast_cancer, planted_sparse
 
 
 def trained(task, shots_a_pair, seed=0):

@@ -147,7 +147,7 @@ def test_unknown_names_list_the_known_and_the_nearest(kernel, labels):
     assert "Did you mean 'aqka-oracle'?" in str(error.value)
     for name in allocator_names():
         assert name in str(error.value)
-    with pytest.raises(InputError, match="must be a name or an instance of Allocator, got int"):
+    with pytest.raises(InputError, match="or an instance of Allocator, got 3"):
         acquire(MatrixBackend(kernel), labels, 100, 3)
     with pytest.raises(InputError, match="reading must be one of"):
         Problem(labels, reading="quick")

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+from aqka.study.progress import ProgressReader
+from aqka.study.schema import DataSection
+from aqka.study.store import RunStore
+
 SMALL = """
 output = "run"
 [data]
@@ -43,6 +47,15 @@ def write_study(directory, text=None, **settings):
     path = directory / "study.toml"
     path.write_text(small(**settings) if text is None else text)
     return path
+
+
+def section(target=None, features=None, **more):
+    """What a study says of its data file."""
+    return DataSection(source="data.csv", target=target, features=features, **more)
+
+
+def progress(directory):
+    return ProgressReader(RunStore(directory)).look()
 
 
 def aqka(*arguments, cwd, **options):

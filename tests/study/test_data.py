@@ -11,7 +11,7 @@ from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 def encode_source(source, base, n_features=2, seed=0):
     table = load_table(DataSection(source=source), base)
     section = FeatureMapSection(map="zz", qubits=n_features)
-    return encode(table, SplitSection(train=20, test=10), section, n_features, seed)
+    return encode(table, SplitSection(train=20, test=10), section.range, n_features, seed)
 
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "diabetes"])

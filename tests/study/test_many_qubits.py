@@ -11,7 +11,7 @@ from aqka.report.run_report import run_report
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
-from aqka.study.quoting import make_offer
+from aqka.study.quoting import make_offer, settle_design
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
 
@@ -57,9 +57,8 @@ def test_thirty_qubits_from_plan_to_new_points(tmp_path):
 
 
 def test_pairs_of_it_are_refused_in_the_file():
-    for design in ("pairs", "auto"):
-        with pytest.raises(InputError, match=r"measures points: set method\.design = 'points'"):
-            parse_study(STUDY.replace('design = "points"', f'design = "{design}"'))
+    with pytest.raises(InputError, match=r"measures points: leave method\.design out"):
+        parse_study(STUDY.replace('design = "points"', 'design = "pairs"'))
     with pytest.raises(InputError, match="less than or equal to 256"):
         parse_study(STUDY.replace("qubits = 30", "qubits = 257"))
 
@@ -104,3 +103,10 @@ def test_a_fake_device_of_a_study_measures_thirty_qubits_as_points(tmp_path):
     assert backend.joint_pairs.tolist() == [[k, k + 1] for k in range(29)]
     assert backend.circuit.count_ops()["cz"] == 2 * 2 * 29  # a line, and no swap
     assert (offer.quoted.design, offer.quoted.shots) == ("points", 3840)
+
+
+def test_the_default_design_is_points_where_nothing_else_can_be_measured(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY.replace('design = "points"', 'design = "auto"'))
+    settled = settle_design(prepare(tmp_path / "study.toml"))
+    assert settled.study.method.design == "points"
+    assert "the backend measures no pairs" in settled.design_reason

@@ -18,13 +18,12 @@ from aqka.report.run_report import study_report
 from aqka.study.carry_out import Watcher, cancel_run, carry_out, resume
 from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
-from aqka.study.progress import progress
 from aqka.study.quoting import study_quote
 from aqka.study.schema import load_study
 from aqka.study.store import RunStore, load_study_run
 from tests.fake_runtime import FakeJob, FakeRuntime
 from tests.study.circuits import qpy_bytes, with_map
-from tests.study.helpers import QUICK, small, write_study
+from tests.study.helpers import QUICK, progress, small, write_study
 
 
 def trainable():
@@ -151,7 +150,7 @@ def test_a_map_is_trained_on_shots_within_the_budget_and_its_quote(whole, tmp_pa
     assert report.bill[0].training == 3000 + whole.history.shots
     assert "for 3,000 shots" in report.map_training.words
     store = RunStore(whole.directory)
-    assert load_study_run(store).audits["map training"].sound
+    assert load_study_run(store).ledgers["map training"].sound
     scaled = store.points.train * trained["theta"]
     kernel = StatevectorBackend(store.points.train, store.circuit()).kernel()
     assert np.allclose(kernel, StatevectorBackend(scaled).kernel())

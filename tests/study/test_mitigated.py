@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 
 from aqka.backends import AerBackend, depolarising_noise
-from aqka.backends.diagonal import estimate_depolarising, mitigate_depolarising
+from aqka.backends.diagonal import (
+    estimate_depolarising,
+    mitigate_depolarising,
+    survival_of_pairs,
+)
 from aqka.core.plans import ShotPlan
+from aqka.designs import KernelEstimate
+from aqka.learners import FittedHead
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
 from aqka.runs.history import History, RecordedRound
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
-from aqka.study.method import read_sentinels, survival_of_pairs
+from aqka.study.method import for_noisy_rows, read_sentinels
 from aqka.study.new_points import predict_new_points
 from aqka.study.store import RunStore
 from tests.study.helpers import QUICK, small, write_study
@@ -107,16 +113,19 @@ def test_a_device_that_keeps_nothing_is_not_divided_by():
 def test_pairs_of_uneven_tiles_have_survivals_of_their_own():
     """Two rounds on two pairs of three points; the third pair has the mean, a dead tile half."""
     plan = ShotPlan([0, 1], [1, 2], [100, 300])
-    rounds = [
-        RecordedRound(
-            k, plan, plan, None, False, 0, None, 0.0, 0.0, {"sentinels": {"rates": rates}}
-        )
-        for k, rates in enumerate([[0.85, 0.3], [0.55, 0.2]])
-    ]
-    found = survival_of_pairs(History(rounds=rounds), 0.5, 3, n_qubits=2)
+    rounds = [(plan, {"sentinels": {"rates": rates}}) for rates in ([0.85, 0.3], [0.55, 0.2])]
+    found = survival_of_pairs(rounds, 0.5, 3, n_qubits=2)
     assert found[0, 1] == found[1, 0] == pytest.approx((0.8 + 0.4) / 2)
     assert found[1, 2] == 0.25
     assert found[0, 2] == 0.5
-    rounds[0].remarks["sentinels"]["rates"] = [0.5]
-    del rounds[1].remarks["sentinels"]
-    assert (survival_of_pairs(History(rounds=rounds), 0.5, 3, n_qubits=2) == 0.5).all()
+    rounds = [(plan, {"sentinels": {"rates": [0.5]}}), (plan, {})]
+    assert (survival_of_pairs(rounds, 0.5, 3, n_qubits=2) == 0.5).all()
+
+
+def test_noisy_rows_give_what_clean_ones_gave():
+    kernel = KernelEstimate(np.eye(2))
+    head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
+    clean = np.array([[0.3, 0.8]])
+    noisy = 0.8 * clean + 0.2 / 4
+    same = for_noisy_rows(head, 0.8, n_qubits=2)
+    assert np.allclose(same.decision_function(noisy), head.decision_function(clean))

@@ -12,6 +12,7 @@ from aqka.study.new_study import study_of_data, with_settings
 from aqka.study.schema import parse_study
 from aqka.study.tables import read_table
 from tests.cli.in_process import call
+from tests.study.helpers import section
 
 
 def written(directory, data, **given):
@@ -94,12 +95,12 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
 
 
 def test_an_indicator_is_one_where_the_column_has_the_text(passengers):
-    table = read_table(passengers, "Survived", ["Sex=male", "Port=C"])
+    table = read_table(passengers, section("Survived", ["Sex=male", "Port=C"]))
     assert table.X[:6].tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [1, 1], [0, 0]]
     with pytest.raises(InputError, match="has no column 'Sax'"):
-        read_table(passengers, "Survived", ["Sax=male"])
+        read_table(passengers, section("Survived", ["Sax=male"]))
     with pytest.raises(InputError, match="texts of others as 'column=text'"):
-        read_table(passengers, "Survived", ["Sex"])
+        read_table(passengers, section("Survived", ["Sex"]))
 
 
 def test_columns_are_named_or_dropped_by_the_user(tmp_path, passengers):

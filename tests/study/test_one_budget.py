@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import CeilingError, InputError, quote
+from aqka.planning import Wish
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.study.carry_out import Watcher, carry_out, resume
@@ -168,7 +169,7 @@ def test_training_without_prediction_and_prediction_later(tmp_path, monkeypatch,
     path.write_text(path.read_text().replace("test = 6", "test = 0"))
     code, out, _ = call(monkeypatch, capsys, "run", path)
     assert code == 0
-    assert "none: trained only" in out
+    assert "the run has only trained" in out
     run = tmp_path / "run"
     found = json.loads((run / "results.json").read_text())
     assert found["results"]["accuracy"] is None
@@ -232,7 +233,7 @@ def test_an_account_without_the_mode_is_refused_before_anything(tmp_path, monkey
     assert not (tmp_path / "run").exists()
 
 
-def test_old_study_files_mean_what_they_meant():
+def test_a_budget_for_training_alone_has_no_total():
     section = parse_study(small()).budget
     assert (section.train, section.test_shots, section.ceiling) == ("1200 shots", 20, None)
     assert section.total is None
@@ -240,7 +241,9 @@ def test_old_study_files_mean_what_they_meant():
 
 def test_a_row_for_every_figure_that_was_quoted():
     used = {"shots": 5000, "submissions": 5, "qpu_seconds": 10.0, "wall_seconds": 14.5}
-    rows = quote_versus_actual(quote(20, 5000, rate=96), used | {"rate": 96.0})
+    rows = quote_versus_actual(
+        quote(20, 5000, rate=96, wish=Wish(design="pairs")), used | {"rate": 96.0}
+    )
     assert {row["figure"]: row["actual"] for row in rows} == {
         "shots": 5000,
         "submissions": 5,

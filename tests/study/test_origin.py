@@ -61,7 +61,7 @@ def test_a_run_keeps_names_and_columns(files):
 
 def test_a_large_table_is_kept_without_its_columns(monkeypatch):
     table = DataTable(np.ones((6, 3)), np.arange(6.0), list("abc"), list("pqrstu"))
-    sections = SplitSection(train=4, test=2), FeatureMapSection(qubits=3)
+    sections = SplitSection(train=4, test=2), FeatureMapSection(qubits=3).range
     assert encode(table, *sections, 3).test_columns.shape == (2, 3)
     monkeypatch.setattr(module, "MAX_KEPT_CELLS", 17)
     kept = encode(table, *sections, 3)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
+from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import QuantumRidgeClassifier
 from aqka.designs import Points, point_kernel_names
 from aqka.errors import InputError
+from aqka.planning.device import HERON
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
@@ -17,11 +19,12 @@ from aqka.study import quoting
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
-from aqka.study.progress import progress
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
 from tests.cli.in_process import call
+from tests.fake_runtime import FakeRuntime
 from tests.report.helpers import without_links
+from tests.study.helpers import progress
 
 STUDY = """
 [data]
@@ -58,6 +61,7 @@ def run(tmp_path_factory):
 
 def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
     found = json.loads((run / "results.json").read_text())
+    assert "pairs_seen" not in found["results"]
     assert found["design"] == "points"
     assert found["results"]["shots"] == 2400
     assert found["results"]["shots_per_point"] == 100
@@ -105,12 +109,36 @@ def test_new_points_as_json_name_their_classes(run, tmp_path, monkeypatch, capsy
     assert json.loads(out)["classes"] == [0, 1]
 
 
+def test_predictions_are_confirmed_with_the_rounds_and_tiles_of_points(tmp_path, monkeypatch):
+    line = [[k, k + 1] for k in range(7)]
+    device = FakeRuntime(tmp_path / "service", GenericBackendV2(8, coupling_map=line, seed=1))
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
+    path = write(
+        tmp_path, backend='ibm"\ndevice = "ibm_x"\ntiles = 3\noptions = {mode = "job"}\n#"'
+    )
+    path.write_text(path.read_text().replace("2400 shots", "240 shots"))
+    carry_out(prepare(path), tmp_path / "run")
+    np.savez(tmp_path / "new.npz", X=np.zeros((3, 2)))
+    asked = []
+
+    def decline(part, device):
+        asked.append(part)
+        raise InputError("declined")
+
+    with pytest.raises(InputError, match="declined"):
+        predict_new_points(tmp_path / "run", tmp_path / "new.npz", 100, confirm=decline)
+    (part,) = asked
+    assert (part.shots, part.submissions) == (300, 4)
+    one_tile = 300 * HERON.execution_seconds(1)
+    assert part.qpu_seconds < part.jobs * HERON.job_overhead + one_tile / 2
+
+
 @pytest.mark.parametrize(("budget", "predictions"), [("test_shots = 7", 70), ("", 1000)])
 def test_test_shots_are_those_of_a_test_point(tmp_path, budget, predictions):
     path = write(tmp_path)
     path.write_text(path.read_text().replace("[method]", f"{budget}\n[method]"))
     quoted = quoting.make_offer(prepare(path)).quoted
-    assert quoting.prediction_shots(quoted) == predictions  # by default as a training point's
+    assert quoted.part("predictions").shots == predictions  # by default as a training point's
 
 
 def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_path):

@@ -13,20 +13,19 @@ from aqka import MatrixBackend, acquire
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
-from aqka.cli._tables import progress_rows
+from aqka.cli.run import progress_rows
 from aqka.errors import CancelledError, InputError, LedgerError
+from aqka.planning import Quote
 from aqka.runs.ledger import Ledger
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
 from aqka.study.points import BUILT_IN, encode, load_table, split_points
-from aqka.study.progress import progress
-from aqka.study.quoting import stored_quote
-from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, read_stored
 from aqka.study.store import RunStore
 from tests.conftest import make_kernel, make_labels
 from tests.fake_runtime import FakeRuntime
-from tests.study.helpers import small, write_study
+from tests.study.helpers import progress, small, write_study
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,7 +58,7 @@ def test_progress_agrees_with_the_results(finished):
     assert [entry["shots"] for entry in found["history"]] == [400, 800, 1200]
     accuracy, count = results["accuracy"], results["test_points"]
     assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
-    assert stored_quote(found).shots == 1200
+    assert read_stored(Quote, found["quote"]).shots == 1200
     assert found["actual"]["test_shots"] <= found["test_shots"] == 6 * 12 * 20
 
 
@@ -70,7 +69,7 @@ def test_pending_predictions_count_among_the_shots_left(tmp_path, monkeypatch):
     run, most = tmp_path / "run", 6 * 12 * 20
     prepared = prepare(write_study(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.study.carry_out._predict", stop)
+        patch.setattr("aqka.study.carry_out._Spending.predict", stop)
         with pytest.raises(KeyboardInterrupt):
             carry_out(prepared, run)
     now = progress(run)
@@ -157,7 +156,10 @@ def test_a_resumed_run_reads_each_ledger_once(tmp_path, monkeypatch):
     assert reads == ["run"]  # the predictions were still to begin
     monkeypatch.undo()
     again = RunStore(run)
-    for followed, read in ((done.history, again.training), (done.predictions, again.predictions)):
+    for followed, read in (
+        (done.history, again.training),
+        (done.ledgers["predictions"], again.predictions),
+    ):
         facts = [(one.shots, one.ended, one.spent, one.finished) for one in (followed, read)]
         assert facts[0] == facts[1]
         for one, other in zip(followed.rounds, read.rounds, strict=True):
@@ -315,8 +317,8 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
     monkeypatch.setattr(
         "aqka._util.optional._version", lambda package: None if package == "pyarrow" else "1.0"
     )
-    missing = [extra for extra in examine() if extra.missing]
-    assert [(extra.name, extra.command) for extra in missing] == [
+    missing = [extra for extra in examine() if extra["missing"]]
+    assert [(extra["name"], extra["command"]) for extra in missing] == [
         ("parquet", "pip install 'aqka[parquet]'")
     ]
     code, shown = call(monkeypatch, capsys, "doctor")
@@ -329,14 +331,14 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
 def test_scaling_and_components_know_the_training_points_only():
     table = load_table(DataSection(source="breast-cancer"), ROOT)
     split, section = SplitSection(train=50, test=30), FeatureMapSection(qubits=3, range=[-1.0, 2.0])
-    points = encode(table, split, section, 3)
+    points = encode(table, split, section.range, 3)
     assert points.train.min(axis=0) == pytest.approx([-1] * 3)
     assert points.train.max(axis=0) == pytest.approx([2] * 3)
     # Test points moved far away change nothing about the training points, and are clipped.
     _, test = split_points(table, split)
     far = table.X.copy()
     far[test] = 1e6
-    moved = encode(table._replace(X=far), split, section, 3)
+    moved = encode(table._replace(X=far), split, section.range, 3)
     assert np.array_equal(moved.train, points.train)
     assert not np.array_equal(moved.test, points.test)
     assert -1 <= moved.test.min() <= moved.test.max() <= 2

@@ -309,6 +309,6 @@ def test_the_ledger_of_a_run_begun_from_python_is_not_taken_for_the_studys(
     take(*LEDGER_FILES)(run, run.parent / "python")
     bought.clear()
     with pytest.raises(LedgerError, match=r"was not begun by the study\.toml"):
-        progress.progress(run)
+        progress.ProgressReader(progress.RunStore(run)).look()
     for command in COMMANDS:
         check_refused(run, runs["new"], command, bought, monkeypatch, capsys)

@@ -258,7 +258,7 @@ def test_ibms_options_reach_its_service(tmp_path, monkeypatch):
     monkeypatch.setattr(runtime, "_service_of", service_of)
     prepared = prepare(write(tmp_path, "ibm", OPTIONS))
     made = backends.make_backends(prepared)
-    with made:
+    with made.train:
         assert [mode.name for mode in service.modes] == ["batch"]
     assert asked["account"] == {"name": "work"}
     assert asked["options"]["max_execution_time"] == 300

@@ -51,7 +51,7 @@ class Broken(MatrixBackend):
         ("accepts anything", "outside"),
         ("ignores the tag", "fresh"),
         ("biased", "do not follow|biased"),
-        ("too many hits", "within"),
+        ("too many hits", "between 0 and the shots"),
         ("forgets a pair", "expected"),
         ("unseeded", "same seed and tag"),
         ("correlated shots", "independent|do not follow|biased"),
@@ -81,7 +81,7 @@ WRONG_PARTS = [
     ({"has_kernel": False}, "has_kernel is False but"),
     ({"kernel": lambda self: Backend.kernel(self)}, "has_kernel is True but"),
     ({"kernel": lambda self: np.eye(2)}, "the backend's is"),
-    ({"kernel": lambda self: self._kernel / 2}, "not what hits follow"),
+    ({"kernel": lambda self: KERNEL / 2}, "not what hits follow"),
 ]
 
 

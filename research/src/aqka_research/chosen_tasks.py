@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-from aqka.demo.tasks import Task, planted_sparse
 from aqka_research.protocols import TaskChoices, task_choices
-from aqka_research.tasks import planted_zz
+from aqka_research.tasks import Task, planted_sparse, planted_zz
 
 RIDGE = 0.01  # the paper's Table 1
 

@@ -1,6 +1,6 @@
 """All tasks with a circuit and classes, whichever list they are from: names, kinds, draws."""
 
-from aqka_research.suite import SUITE, QuantumTask, half_of_suite
+from aqka_research.suite import SUITE, PointTask, QuantumTask, half_of_suite
 from aqka_research.suite_quantum import CANDIDATES, quantum_labelled
 
 NATURAL, MADE, LABELLED = "natural", "made from the kernel", "quantum-labelled"
@@ -11,7 +11,7 @@ KINDS = {
 }
 QUBITS = (2, 3, 4, 5, 6, 8)
 NOISY_QUBITS = (2, 3, 4)
-"""Of tasks that are run on a device: exact noisy states have 4^n numbers."""
+"""Qubits of tasks that are run on a device: exact noisy states have 4^n numbers."""
 
 
 def circuit_tasks(half: str, device: str | None = None) -> list[str]:
@@ -43,9 +43,14 @@ def points_of(name: str) -> int:
 
 def draw(name: str, seed: int) -> QuantumTask:
     """Return the task of a name with other data for every seed."""
-    task = CANDIDATES[name].draw(seed) if name in CANDIDATES else SUITE[name].draw(seed)
+    task = draw_any(name, seed)
     assert isinstance(task, QuantumTask)
     return task
+
+
+def draw_any(name: str, seed: int) -> PointTask:
+    """Return the same of a task that may also have no circuit."""
+    return CANDIDATES[name].draw(seed) if name in CANDIDATES else SUITE[name].draw(seed)
 
 
 def by_kind(names: list[str]) -> dict[str, list[str]]:

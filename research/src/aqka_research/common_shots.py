@@ -1,4 +1,4 @@
-"""Shots that are the same for everybody who measures the same pair: common random numbers."""
+"""Shots that are the same for every method that measures the same pair: common random numbers."""
 
 from functools import lru_cache
 

@@ -8,9 +8,8 @@ from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocation, Allocator, TargetFill
-from aqka.allocators.aqka import Aqka, AqkaOracle, Multinomial, MultinomialOracle, spectrum_gradient
-from aqka.allocators.baselines import Bernoulli
-from aqka.allocators.nystrom import Hybrid
+from aqka.allocators.aqka import Aqka, AqkaOracle, Multinomial, MultinomialOracle, ridge_gradient
+from aqka.allocators.baselines import Bernoulli, Hybrid
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets
 from aqka.core.pairs import PairTable
@@ -32,12 +31,12 @@ class TrueBernoulli(AqkaOracle):
 
 @dataclass(frozen=True)
 class SharedAqka(Aqka):
-    """AQKA that shares its decomposition with all who decompose the same kernel."""
+    """AQKA that shares its decomposition with every arm that decomposes the same kernel."""
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
         spectrum = shared_spectrum(problem.reading.kernel(table))  # line 5
-        return table.condense(spectrum_gradient(spectrum, problem))
+        return table.condense(ridge_gradient(spectrum, problem))
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class PaperReading:
 
     @property
     def name(self) -> str:
-        """What results call it; the same reading has the same name for ever."""
+        """What results call it; the same reading always has the same name."""
         changed = (f"{switch}={level}" for switch, level in self.changes.items())
         return "; ".join((LITERAL_NAME, *changed))
 

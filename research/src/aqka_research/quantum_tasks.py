@@ -15,7 +15,7 @@ from aqka.designs import KernelEstimate
 from aqka.insight.baselines import baselines
 from aqka.learners import make_learner
 from aqka.maths.metrics import Fold
-from aqka_research.suite import QuantumTask
+from aqka_research.suite import PointTask, QuantumTask
 from aqka_research.suite_quantum import CANDIDATES, KEPT
 from aqka_research.sweep.cells import run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
@@ -33,7 +33,7 @@ class Control:
     Attributes
     ----------
     accuracy
-        Of a Gaussian process on the features and labels.
+        That of a Gaussian process on the features and labels.
     agreement
         How often it gives the label of the exact quantum kernel.
     exact
@@ -48,14 +48,14 @@ class Control:
     majority: float
 
 
-def exact_labels(task: QuantumTask) -> FloatArray:
+def exact_labels(task: PointTask) -> FloatArray:
     """Return the test labels of a leave-one-out ridge on the exact kernel: endless shots."""
     y = np.where(task.y >= 0, 1.0, -1.0)
     head = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(y))
     return np.where(head.decision_function(task.test_kernel) >= 0, 1.0, -1.0)
 
 
-def gp_labels(task: QuantumTask) -> FloatArray:
+def gp_labels(task: PointTask) -> FloatArray:
     """Return the test labels of a Gaussian process on the labels, a width for each feature."""
     import warnings
 

@@ -9,13 +9,13 @@ from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
-from aqka.demo.tasks import Task
 from aqka.sessions import Training
 from aqka_research.common_shots import CommonShots
 from aqka_research.paper_arms import arm_as_read, uses_estimated_variance
 from aqka_research.paper_reading import PaperReading
 from aqka_research.protocols import reading_of
 from aqka_research.results import Row
+from aqka_research.tasks import Task
 
 MOST_KEPT = 450
 """Runs kept in memory: those of one seed, which several experiments and readings share."""
@@ -36,7 +36,7 @@ class ReadRun(Training):
         return self
 
     def row_once(self, name: str, make: Callable[[], Row]) -> Row:
-        """Return a copy of the row of that name, made when it is first asked for."""
+        """Return a copy of the row of that name, made at the first call."""
         if name not in self.rows:
             self.rows[name] = make()
         return dict(self.rows[name])
@@ -88,8 +88,13 @@ def read_run(
     kernel = task.kernel if measured is None else measured
     shots = "the task's" if measured is None else digest(measured)
     key = (
-        *(_task_digest(task), shots, budget, seed),
-        *(allocator.describe(), chosen.describe(), relevant),
+        _task_digest(task),
+        shots,
+        budget,
+        seed,
+        allocator.describe(),
+        chosen.describe(),
+        relevant,
     )
     if key not in _kept:
         session = ReadRun(_problem(task, protocol), budget, allocator, chosen, seed)

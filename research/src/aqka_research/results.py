@@ -90,7 +90,7 @@ class Results:
         return Results(kept, self.protocol, self.seconds)
 
     def _rows_with(self, column: str, wanted: Any) -> list[Row]:
-        """Return the rows with a value, from groups made once: many claims ask for them."""
+        """Return the rows with a value, from groups made once: many claims use them."""
         if column not in self._groups:
             groups: dict[Any, list[Row]] = {}
             for row in self.rows:

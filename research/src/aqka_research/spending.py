@@ -10,7 +10,6 @@ from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
-from aqka.demo.tasks import Task
 from aqka.designs import KernelEstimate
 from aqka.learners import labels_of, make_learner
 from aqka.maths.metrics import balanced_accuracy
@@ -20,6 +19,7 @@ from aqka_research.paper_reading import PaperReading, is_reading
 from aqka_research.protocols import reading_of
 from aqka_research.read_runs import made_once, read_run
 from aqka_research.results import Row
+from aqka_research.tasks import Task
 
 EXACT, MAJORITY = "exact kernel", "majority class"
 """Methods of the two rows that every task has besides: no shot noise, and no learning."""

@@ -1,4 +1,4 @@
-"""One look for all figures: colours told apart by everyone, standard errors as bands."""
+"""One look for all figures: colours that everyone can tell apart, standard errors as bands."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import StatevectorBackend
 from aqka.backends.statevector import fidelities
-from aqka.demo.tasks import Task, plant
 from aqka.errors import InputError
 from aqka_research.suite_data import SOURCES, choose
 from aqka_research.suite_maps import CIRCUITS, CLASSICAL
+from aqka_research.tasks import Task, plant
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -46,19 +46,23 @@ def half_of_name(name: str) -> Half:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantumTask(Task):
+class PointTask(Task):
+    """A task with the training and test points behind its kernel, as the kernel takes them."""
+
+    X: FloatArray
+    test_X: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class QuantumTask(PointTask):
     """A task whose kernel a circuit has.
 
     Attributes
     ----------
-    X, test_X
-        Training and test points, as the feature map takes them.
     map_name
         The feature map, one of :data:`~aqka_research.suite_maps.CIRCUITS`.
     """
 
-    X: FloatArray
-    test_X: FloatArray
     map_name: str
 
     @property
@@ -92,8 +96,8 @@ class SuiteTask:
     features, points
         Features, which are qubits where there is a circuit, and training points.
     share
-        Part of the points that are of the positive class; None: as the data have it. Of a planted
-        target: the most that may be of one class.
+        Part of the points that are of the positive class; None: as the data have it. With a
+        planted target: the most that may be of one class.
     width
         Range of the angles, one of :data:`WIDTHS`.
     """
@@ -132,18 +136,18 @@ class SuiteTask:
         """The half of the suite that the name's hash puts it in."""
         return half_of_name(self.name)
 
-    def draw(self, seed: int) -> Task:
+    def draw(self, seed: int) -> PointTask:
         """Return the task with other data for every seed; a :class:`QuantumTask` if it is one."""
         rng = np.random.default_rng([seed, *self.name.encode()])
         points, target = SOURCES[self.source].draw(seed, self.features)
         share = self.share if self.kind == "classes" else None
         chosen = choose(points[:, 0] if target is None else target, self.points, N_TEST, share, rng)
-        X = self._scale(points[chosen])
+        X, n = self._scale(points[chosen]), self.points
         if not self.is_quantum:
-            return self._with_target(CLASSICAL[self.kernel](X), target, chosen, rng)
+            task = self._with_target(CLASSICAL[self.kernel](X), target, chosen, rng)
+            return PointTask(**vars(task), X=X[:n], test_X=X[n:])
         kernel = fidelities(StatevectorBackend(X, CIRCUITS[self.kernel](self.features)).states())
         task = self._with_target(kernel, target, chosen, rng)
-        n = self.points
         return QuantumTask(**vars(task), X=X[:n], test_X=X[n:], map_name=self.kernel)
 
     def _scale(self, points: FloatArray) -> FloatArray:
@@ -184,7 +188,7 @@ class SuiteTask:
 
 
 def _own_function(kernel: FloatArray, share: float, rng: Generator) -> FloatArray:
-    """Return the sign of a Gaussian process with this kernel, cut so that the share is met."""
+    """Return the sign of a Gaussian process with this kernel, cut at the share."""
     values, vectors = np.linalg.eigh(kernel)
     f = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=len(values)))
     return np.where(f > np.quantile(f, 1 - share), 1.0, -1.0)

@@ -22,13 +22,13 @@ class Source:
         None where the target is made from the kernel.
     kind
         ``"classes"``, ``"regression"``, ``"own"`` (the sign of a random function of the kernel's
-        own space) or ``"planted"`` (see :func:`~aqka.demo.tasks.plant`).
+        own space) or ``"planted"`` (see :func:`~aqka_research.tasks.plant`).
     features
         The numbers of features it can have, in the order in which the grid takes them.
     largest
         The most training points it has enough data for.
     anchors
-        Of a planted target: how many training points carry it; a share of them if below 1.
+        How many training points carry a planted target; a share of them if below 1.
     """
 
     draw: Callable[[int, int], tuple[FloatArray, FloatArray | None]]
@@ -161,7 +161,7 @@ SOURCES = {
     "planted on 20": Source(_points, "planted", anchors=20),
     "planted on half": Source(_points, "planted", anchors=0.5),
 }
-"""Data by name. Of scikit-learn's bundled sets only Linnerud's is missing, which has 20 points."""
+"""Data by name. All of scikit-learn's bundled sets but Linnerud's, which has 20 points."""
 
 
 def choose(

@@ -1,6 +1,7 @@
 """The kernels of the task suite: five feature maps as Qiskit circuits, and two classical ones."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -82,7 +83,7 @@ def low_rank(X: FloatArray) -> FloatArray:
 
 
 CIRCUITS: dict[str, Callable[[int], "QuantumCircuit"]] = {
-    "ZZ": zz_feature_map,
+    "ZZ": partial(built_in_map, "zz"),
     "IQP": iqp_map,
     "RY-CZ": angle_map,
     "Pauli-Z": pauli_z_map,

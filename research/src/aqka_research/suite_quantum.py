@@ -3,8 +3,8 @@
 Inputs are scikit-learn's data sets and generated points; only the labels are made:
 
 - *geometric difference* (Huang et al. 2021, arXiv 2011.01938): the sign of √K_Q v, with v the top
-  eigenvector of √K_Q K_C⁻¹ √K_Q and K_C the RBF kernel that comes nearest to K_Q. Of all functions
-  that the quantum kernel holds simple, it is the one that the classical kernel holds hardest.
+  eigenvector of √K_Q K_C⁻¹ √K_Q and K_C the RBF kernel that comes nearest to K_Q. It is
+  the hardest for the classical kernel of all functions that are simple for the quantum kernel.
 - *random observable*: the sign of Σ c_k ⟨P_k⟩ over three random Pauli strings.
 - *sparse anchors*: the sign of Σ c_j K(x, x_j) over five random training points.
 

@@ -50,7 +50,7 @@ class SwitchedVariance(Reading):
             inside = np.clip(table.condense(projected), 0.0, 1.0)
             seen = inside if self.seen_from == "projected" else k
             unseen = inside if self.unseen_from == "filled" else 0.0
-            k = np.where(table.unseen, unseen, seen)
+            k = np.where(table.seen, seen, unseen)
         return np.asarray(np.sqrt(k * (1 - k)))
 
 
@@ -58,7 +58,7 @@ _kept: OrderedDict[int, Spectrum] = OrderedDict()
 
 
 def shared_spectrum(kernel: FloatArray) -> Spectrum:
-    """Return the decomposition of a kernel, once for all who ask within a short while.
+    """Return the decomposition of a kernel, computed once for all callers within a short while.
 
     Readings that share a table, such as the one after the warm-up, share its decomposition.
     """

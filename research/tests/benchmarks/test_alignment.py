@@ -58,4 +58,5 @@ def test_shots_to_a_level_are_where_the_mean_curve_stays_above_it():
 def test_the_page_is_written(tmp_path):
     page = "\n".join(alignment.page(PageRun(tmp_path / "alignment.md", tmp_path, "tiny", 1)))
     assert alignment.OURS in page
-    assert "no shots" in page
+    assert "| best classical model | no shots |" in page
+    assert "| majority class | no shots |" in page

@@ -5,9 +5,9 @@ import json
 from typer.testing import CliRunner
 
 from aqka.cli.app import app
-from aqka.demo.tasks import planted_sparse
 from aqka_research.compare import paper
 from aqka_research.compare.comparison import METHODS
+from aqka_research.tasks import planted_sparse
 
 
 def test_the_command_writes_its_page(tmp_path):

@@ -41,7 +41,7 @@ def test_a_quick_run_prints_verdicts_and_writes_the_report(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "unknown experiment"),
+        (["nothing"], "experiment must be one of"),
         (["all", "synthetic"], "stand alone"),
         (["synthetic", "--protocol", "x"], "protocol must be"),
     ],

@@ -128,8 +128,12 @@ def test_the_page_has_the_control_that_needs_no_shots():
         row["task"] = name if row["task"] == "t" else row["task"]
     found.tasks[0] = name
     control = {name: {"exact": 0.9, "accuracy, classical": 0.95, "accuracy, majority": 0.5}}
+    control[name]["balanced, classical"] = 0.94
     page = "\n\n".join(comparison_blocks(found, "confirmation", control))
     assert "| natural (1 tasks) | 70.0% ± 0.0% | 90.0% ± 0.0% | 95.0% ± 0.0% | 50.0%" in page
+    assert "| best classical model, 1 tasks | 0.950 | 0.940 |" in page
+    assert "| task | exact kernel | majority class | best classical model |" in page
+    assert "| 0.900 / 0.900 | 0.900 / 0.900 | 0.950 / 0.940 |" in page
 
 
 def test_a_small_comparison_is_reproducible_and_complete(tmp_path):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from aqka.demo.tasks import planted_sparse
 from aqka_research.compare import paper as demo
+from aqka_research.tasks import planted_sparse
 
 
 @pytest.fixture

@@ -152,6 +152,8 @@ def test_the_smallest_form_of_a_page(name, tmp_path):
     assert "a tiny run, not to be quoted" in text
     assert json.loads(text.split("<!-- figures: ")[1].split(" -->")[0])["size"] == "tiny"
     assert not (tmp_path / "runs.json").exists()
+    if name in ("candidates", "classical"):
+        assert "best classical model | majority class" in text
 
 
 def test_the_summary_opens_the_readme_with_the_comparison(tmp_path):
@@ -165,13 +167,18 @@ def test_the_summary_opens_the_readme_with_the_comparison(tmp_path):
     row = "| points on tiles | 4.2 s | 1 | 2 | 2.0 | 5.1 s | 3 | 4 | 2.0 | 1 of 1 |"
     first = row.replace("points on tiles", "Qiskit Machine Learning's default")
     first = first.replace("4.2", "9.9")
-    sections = f"## Without noise\n\n### Natural tasks (1)\n\n| way | QPU |\n{first}\n{row}\n"
-    mark = "<!-- figures: {} -->"  # only pages that were computed are quoted
+    rows = f"| way | QPU |\n{first}\n{row}\n"
+    kinds = f"### Natural tasks (1)\n\n{rows}\n### Quantum-labelled tasks (1)\n\n{rows}"
+    sections = f"## Without noise\n\n{kinds}\n## With the noise of fake_fez\n\n{kinds}"
+    mark = '<!-- figures: {"size": "full"} -->'  # only pages that were computed are quoted
     (measured / "everything.md").write_text(f"{sections}\n{mark}\n")
     runs.make_page(page, **places)
     readme = (tmp_path / "README.md").read_text()
     assert readme.startswith("before\n")
     assert readme.endswith("after\n")
-    assert "| points on tiles | 4.2 s | 5.1 s | 1 of 1 |" in readme
-    assert "9.9 s of QPU time the usual way, 4.2 s with points on tiles" in readme
+    assert "| points on tiles | 4.2 s | 5.1 s | 1 of 1 | 4.2 s | 5.1 s | 1 of 1 |" in readme
+    assert (
+        "9.9 s of QPU time with Qiskit Machine Learning's default, 4.2 s with points on tiles"
+        in readme
+    )
     assert "old" not in readme

@@ -32,7 +32,7 @@ def test_the_chance_of_a_mean_is_a_tail_of_the_normal_distribution(stated, count
 
 def test_a_bound_is_met_from_the_side_it_names():
     found = results()
-    # Ours is 5: a bound of 3 from below is met more often than not, one from above seldom.
+    # Ours is 5: a bound of 3 from below holds more often than not, one from above seldom.
     low = chance_of_paper(claim(3.0, 5, at_least()), found)
     high = chance_of_paper(claim(3.0, 5, at_most()), found)
     assert low == pytest.approx(norm.cdf(2 / (10 / 5**0.5)), abs=0.03)

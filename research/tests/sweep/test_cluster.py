@@ -23,7 +23,7 @@ from tests.estimates.points import measured
 
 @pytest.fixture(scope="module")
 def cluster():
-    # By default a result is asked of a dead worker for half a minute before it is computed again.
+    # By default a dead worker is queried for half a minute before its result is computed anew.
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "8s"}),
         distributed.LocalCluster(

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -21,30 +21,19 @@ BoolArray = NDArray[np.bool_]
 SYMMETRY_TOLERANCE = 1e-8
 RANGE_TOLERANCE = 1e-9
 
-MAX_COUNT = 2**50
-"""Shots beyond this are no longer exact in floating point, and beyond any device."""
+MAX_COUNT = 2**50  # more shots are not exact in floating point, and beyond any device
 
 # The most that data files, circuit files, study files and ledger entries may hold. A few bytes can
 # stand for many (compressed zeros, a table with a billion empty rows), so sizes are taken from
 # headers and checked against these limits before anything is built.
-MAX_UNPACKED_BYTES = 2**30
-"""What a file, or one entry of a ledger, may unpack to."""
-
-BYTES_PER_PAIR = 24
-"""What a pair takes in a ledger's plan, its row, column and shots; in a table it takes 16."""
-
-MAX_PAIRS = MAX_UNPACKED_BYTES // BYTES_PER_PAIR
-"""Pairs that a table may have, so that a plan of all of them can be written and read back."""
-
-MAX_POINTS = math.isqrt(2 * MAX_PAIRS) - 1
-"""Training points, each with itself and every other a pair, that make no more pairs than that."""
-
-MAX_FILE_BYTES = 64 * 2**20
-"""Size of a file with a table, as it is stored."""
+MAX_UNPACKED_BYTES = 2**30  # of a file, or of one entry of a ledger
+BYTES_PER_PAIR = 24  # in a ledger's plan, for row, column and shots; in a table it takes 16
+MAX_PAIRS = MAX_UNPACKED_BYTES // BYTES_PER_PAIR  # of a table: a plan of all can be read back
+MAX_POINTS = math.isqrt(2 * MAX_PAIRS) - 1  # for training, each a pair with itself and every other
+MAX_FILE_BYTES = 64 * 2**20  # of a file with a table, as it is stored
 MAX_ROWS = 10**6
 MAX_COLUMNS = 10_000
-MAX_CELLS = 2 * 10**7
-"""Numbers that a table may have, and characters that a column of texts may take."""
+MAX_CELLS = 2 * 10**7  # numbers of a table, and characters of a column of texts
 
 FEWEST_ROWS = 1000  # below, the threads of BLAS wait for each other longer than they work
 
@@ -191,10 +180,8 @@ def threads_for(n_rows: int) -> Iterator[None]:
     Many small products one after the other are ten times slower with two threads on a busy
     machine of two cores than with one.
     """
-    if n_rows >= FEWEST_ROWS:
-        yield
-        return
-    with _controller().limit(limits=1, user_api="blas"):
+    few = n_rows < FEWEST_ROWS
+    with _controller().limit(limits=1, user_api="blas") if few else nullcontext():
         yield
 
 

@@ -25,23 +25,18 @@ def inside(base: Path, name: str, what: str) -> Path:
     Traceback (most recent call last):
     aqka.errors.InputError: data.source '../secret.csv' leads out of the study file's directory...
     """
-    refusal = InputError(
+    path, is_plain = base / name, ".." not in Path(name).parts
+    try:
+        # Symbolic links are followed to their end before it is decided where that is.
+        is_inside = is_plain and path.resolve().is_relative_to(base.resolve())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{what} {inert(name)!r} is not a usable path: {inert(error)}.") from None
+    if is_inside and not Path(name).is_absolute():
+        return path
+    raise InputError(
         f"{what} {inert(name)!r} leads out of the study file's directory; put the file beside the "
         "study file and name it without '..' and without a leading '/'."
     )
-    try:
-        relative = Path(name)
-        if relative.is_absolute() or relative.drive or ".." in relative.parts:
-            raise refusal
-        path = base / relative
-        # Symbolic links are followed to their end before it is decided where that is.
-        if not path.resolve().is_relative_to(base.resolve()):
-            raise refusal
-    except (OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{what} {inert(name)!r} is not a usable path: {inert(error)}.") from None
-    return path
 
 
 def check_file(path: Path, limit: int, what: str) -> int:

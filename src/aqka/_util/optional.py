@@ -1,7 +1,6 @@
 """Optional parts: importing one, which are installed, and the command that brings the others."""
 
 import platform
-from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any
 
@@ -23,17 +22,6 @@ EXTRAS = {
 """What each extra is for, and its packages; those for developers are left out."""
 
 
-@dataclass(frozen=True)
-class Extra:
-    """One optional part."""
-
-    name: str
-    purpose: str
-    installed: dict[str, str]  # versions of its packages that are there
-    missing: list[str]  # its packages that are not
-    command: str  # what installs it; empty where nothing is missing
-
-
 def require(module: str, extra: str) -> Any:
     """Import an optional module, or say which extra brings it."""
     try:
@@ -52,15 +40,15 @@ def platform_facts() -> dict[str, str]:
     }
 
 
-def examine() -> list[Extra]:
-    """Return every optional part and whether it is there."""
+def examine() -> list[dict[str, Any]]:
+    """Return every optional part, the versions of its packages and what installs the others."""
     found = []
     for name, (purpose, packages) in EXTRAS.items():
-        versions = {package: _version(package) for package in packages}
-        missing = [package for package, version in versions.items() if version is None]
-        there = {package: version for package, version in versions.items() if version is not None}
+        there = {package: version for package in packages if (version := _version(package))}
+        missing = [package for package in packages if package not in there]
         command = f"pip install 'aqka[{name}]'" if missing else ""
-        found.append(Extra(name, purpose, there, missing, command))
+        one = {"name": name, "purpose": purpose, "installed": there, "missing": missing}
+        found.append(one | {"command": command})
     return found
 
 

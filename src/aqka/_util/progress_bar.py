@@ -5,10 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from typing import Any
 
 
 class ProgressBar:
@@ -51,7 +48,11 @@ def progress_bar(text: str, total: int, *, lines: bool = False) -> Iterator[Prog
         _draw_in_notebook(bar)
         yield bar
     elif errors.is_terminal:
-        with _new_progress(errors) as progress:
+        from rich import progress as rich
+
+        counts = rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn()
+        times = rich.TimeElapsedColumn(), rich.TextColumn("left:"), rich.TimeRemainingColumn()
+        with rich.Progress(*counts, *times, console=errors, transient=True) as progress:
             line = progress.add_task(text, total=total)
             bar.draw = lambda: progress.update(line, description=bar.text, completed=bar.done)
             yield bar
@@ -78,11 +79,3 @@ def _draw_in_notebook(bar: ProgressBar) -> None:
 
     handle = jupyter.display(html(), display_id=True)
     bar.draw = lambda: handle.update(html())
-
-
-def _new_progress(console: Any) -> "Progress":
-    from rich import progress as rich
-
-    counts = rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn()
-    times = rich.TimeElapsedColumn(), rich.TextColumn("left:"), rich.TimeRemainingColumn()
-    return rich.Progress(*counts, *times, console=console, transient=True)

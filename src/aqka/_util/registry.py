@@ -8,8 +8,7 @@ from importlib import import_module
 from inspect import isabstract
 from typing import TypeVar
 
-from aqka._util.text import did_you_mean
-from aqka.errors import InputError
+from aqka._util.text import unknown
 
 Thing = TypeVar("Thing")
 
@@ -40,16 +39,8 @@ def make(package: str, kind: type[Thing], given: object) -> Thing:
     if isinstance(given, kind):
         return given
     word, known = kind.__name__, _classes(package, kind)  # type: ignore[arg-type]
-    if not isinstance(given, str):
-        raise InputError(
-            f"{word.lower()} must be a name or an instance of {word}, got "
-            f"{type(given).__name__}; names: {', '.join(known)}."
-        )
-    if given not in known:
-        raise InputError(
-            f"unknown {word.lower()} {given!r}.{did_you_mean(given, known)} "
-            f"Known: {', '.join(known)}."
-        )
+    if not isinstance(given, str) or given not in known:
+        raise unknown(word.lower(), given, known, f" or an instance of {word}")
     made = known[given]()
     assert isinstance(made, kind)
     return made

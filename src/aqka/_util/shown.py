@@ -34,31 +34,24 @@ class Shown(ABC):
 
     def _repr_html_(self) -> str:
         """Return the figures as a table; every text in it is escaped."""
-        rows = "".join(_row(name, _value(value)) for name, value in self._figures().items())
+        rows = [
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(_value(it))}</td></tr>"
+            for name, it in self._figures().items()
+        ]
         title = f"<caption><b>{escape(type(self).__name__)}</b></caption>"
-        table = f"<table>{title}<tbody>{rows}</tbody></table>"
-        numbers = self._picture()
+        table, numbers = f"<table>{title}<tbody>{''.join(rows)}</tbody></table>", self._picture()
         if numbers is None:
             return table
-        return (
-            f"<div style='display:flex;gap:1em;align-items:center'>{table}{_image(numbers)}</div>"
+        image = (
+            f"<img alt='heat map of the entries, 0 dark to 1 bright' width='{SHOWN_SIDE}' "
+            "style='image-rendering:pixelated' src='data:image/png;base64,"
+            f"{base64.b64encode(heat_map_png(numbers)).decode()}'>"
         )
-
-
-def _row(name: str, value: str) -> str:
-    return f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        return f"<div style='display:flex;gap:1em;align-items:center'>{table}{image}</div>"
 
 
 def _value(value: object) -> str:
     return inert(f"{value:,}" if isinstance(value, int) else value, MAX_VALUE)
-
-
-def _image(numbers: NDArray[np.float64]) -> str:
-    data = base64.b64encode(heat_map_png(numbers)).decode()
-    return (
-        f"<img alt='heat map of the entries, 0 dark to 1 bright' width='{SHOWN_SIDE}' "
-        f"style='image-rendering:pixelated' src='data:image/png;base64,{data}'>"
-    )
 
 
 def heat_map_png(numbers: NDArray[np.float64]) -> bytes:

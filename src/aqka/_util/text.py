@@ -5,6 +5,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from aqka.errors import InputError
+
 MAX_CHARACTERS = 40
 NUMBER = re.compile(
     r"[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII
@@ -37,6 +39,15 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     folded = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(str(name)[:100].lower(), folded, n=1)
     return f" Did you mean {inert(folded[near[0]])!r}?" if near else ""
+
+
+def unknown(what: str, given: object, known: Iterable[str], or_else: str = "") -> InputError:
+    """Return the refusal of an argument that is none of some names."""
+    names = list(known)
+    return InputError(
+        f"{what} must be one of {', '.join(map(repr, names))}{or_else}, got "
+        f"{inert(repr(given), 100)}.{did_you_mean(given, names)}"
+    )
 
 
 def is_encodable(text: str) -> bool:
@@ -139,9 +150,5 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return how many there are of something.
-
-    >>> counted(1, "round"), counted(3000, "round")
-    ('1 round', '3,000 rounds')
-    """
+    """Return how many there are of something."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -17,8 +17,6 @@ __all__ = [
 def allocator_names() -> list[str]:
     """Return the names of all allocators.
 
-    Examples
-    --------
     >>> "aqka" in allocator_names()
     True
     """
@@ -28,8 +26,6 @@ def allocator_names() -> list[str]:
 def make_allocator(allocator: str | Allocator | None) -> Allocator:
     """Return the allocator of that name with its defaults, or the given one; None is the default.
 
-    Examples
-    --------
     >>> make_allocator(None)
     Uniform()
     """

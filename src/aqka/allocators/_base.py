@@ -77,7 +77,7 @@ class Allocator(ABC):
         """Return class and settings, the same in every process and every version."""
         kind = type(self)
         settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
-        # Of the class itself: a subclass is another allocator.
+        # That of the class itself: a subclass is another allocator.
         name = vars(kind).get("ledger_name", f"{kind.__module__}.{kind.__qualname__}")
         return f"{name}({settings})"
 

@@ -1,6 +1,5 @@
 """AQKA and its like over points: shots where a point's noise moves the loss or the predictions."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,14 +33,6 @@ class PointFill(TargetFill):
     schedule: ClassVar[Schedule] = EVEN_START
     units: ClassVar[tuple[str, ...]] = ("point",)
 
-    @abstractmethod
-    def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
-        """Return v of each point; only ratios count. ``y`` has a column for each output."""
-
-    def sensitivity(self, table: PointTable, problem: Problem) -> FloatArray:
-        """Return sqrt(v) of each point."""
-        return np.sqrt(self.variances(table, problem.outputs))
-
     def deviation(self, table: PointTable, problem: Problem) -> FloatArray:
         """Return 1 for each point: v counts its noise."""
         return np.ones(table.n_points)
@@ -66,9 +57,9 @@ class AqkaPoints(PointFill):
 
     ledger_name: ClassVar[str] = "aqka-points"
 
-    def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
-        """Return the loss's variance of each point at one shot, all outputs together."""
-        states, roots = _fit(table)
+    def sensitivity(self, table: PointTable, problem: Problem) -> FloatArray:
+        """Return the root of the loss's variance at one shot, all outputs together."""
+        (states, roots), y = _fit(table), problem.outputs
         # Neither the loss nor its gradient needs the kernel where its features are fewer.
         spectrum = (
             FeatureSpectrum.of(state_features(states[None]))
@@ -78,7 +69,7 @@ class AqkaPoints(PointFill):
         ridge = best_loo_ridge(spectrum, y)
         alpha = spectrum.solve(y, ridge)
         beta = spectrum.solve(alpha, ridge)
-        return np.asarray(loss_variances(states, roots, alpha, beta).sum(axis=1))
+        return np.asarray(np.sqrt(loss_variances(states, roots, alpha, beta).sum(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -87,11 +78,12 @@ class PredictivePoints(PointFill):
 
     ledger_name: ClassVar[str] = "predictive-points"
 
-    def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
-        """Return the predictions' variance of each point at one shot, all outputs together."""
-        states, roots = _fit(table)
+    def sensitivity(self, table: PointTable, problem: Problem) -> FloatArray:
+        """Return the root of the predictions' variance at one shot, all outputs together."""
+        (states, roots), y = _fit(table), problem.outputs
         # Every state moves the predictions of every point, so this one needs the kernel.
         spectrum = Spectrum.of(overlap_kernel(states[None]))
         ridge = best_loo_ridge(spectrum, y)
         alpha = spectrum.solve(y, ridge)
-        return np.asarray(prediction_variances(states, roots, spectrum, alpha, ridge).sum(axis=1))
+        variances = prediction_variances(states, roots, spectrum, alpha, ridge)
+        return np.asarray(np.sqrt(variances.sum(axis=1)))

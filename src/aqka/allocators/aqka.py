@@ -17,17 +17,12 @@ from aqka.maths.sensitivity import SvmSolution, combine_outputs, krr_gradient
 from aqka.maths.spectrum import Spectrum, project_psd
 
 
-def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
-    """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
+def ridge_gradient(spectrum: Spectrum, problem: Problem) -> FloatArray:
+    """Return |g| of kernel ridge regression on a decomposed kernel, up to a factor (lines 5 to 7).
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.
     """
-    return spectrum_gradient(Spectrum.of(kernel), problem)  # line 5: PSD-project
-
-
-def spectrum_gradient(spectrum: Spectrum, problem: Problem) -> FloatArray:
-    """Return :func:`ridge_gradient` of a decomposed kernel."""
 
     def scaled(vector: FloatArray) -> FloatArray:
         return np.asarray(vector / np.abs(vector).max())
@@ -48,8 +43,8 @@ class Aqka(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
-        k_hat = problem.reading.kernel(table)  # line 5: K̂ = c / s
-        return table.condense(ridge_gradient(k_hat, problem))
+        projected = Spectrum.of(problem.reading.kernel(table))  # line 5: K̂ = c / s
+        return table.condense(ridge_gradient(projected, problem))
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ class AqkaOracle(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return g of the true kernel."""
-        return table.condense(ridge_gradient(problem.oracle(), problem))
+        return table.condense(ridge_gradient(Spectrum.of(problem.oracle()), problem))
 
     def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return sqrt(K(1-K)) of the true kernel."""
@@ -95,7 +90,7 @@ class AqkaSvm(TargetFill):
 
     def check(self, problem: Problem) -> None:
         """Require classes."""
-        _ = problem.signs
+        problem.signs()
 
     def weights(self, solution: SvmSolution) -> FloatArray:
         """Return the support weight of each point: its dual coefficient."""
@@ -104,7 +99,7 @@ class AqkaSvm(TargetFill):
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the support weights of a pair's two points."""
         kernel = project_psd(problem.reading.kernel(table))
-        machines = (formulas.solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
+        machines = (formulas.solve_dual(kernel, signs, problem.C) for signs in problem.signs().T)
         weights = (self.weights(machine) for machine in machines)
         gradients = (formulas.svm_gradient(w, np.ones_like(w)) for w in weights)
         return table.condense(combine_outputs(gradients))

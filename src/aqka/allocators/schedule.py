@@ -7,27 +7,27 @@ from typing import Literal
 from numpy.random import Generator
 
 from aqka._util.arrays import IntArray, as_count, as_fraction
+from aqka._util.text import unknown
 from aqka.allocators.targets import raise_lowest, sample_uniformly
-from aqka.errors import InputError
 
 
 @dataclass(frozen=True)
 class Schedule:
     """Warm-up, rounds and exploration of Algorithm 1 (defaults: the paper's Table 1).
 
-    Attributes
+    Parameters
     ----------
-    warmup
+    warmup : float, default=0.2
         Fraction η_w of the budget spent before anything is known.
-    rounds
+    rounds : int, default=4
         Number T of rounds after the warm-up.
-    explore
+    explore : float, default=0.2
         Fraction η_e of each round spent regardless of the scores.
-    exploration
+    exploration : {"random", "round-robin"}, default="random"
         ``"random"``: warm-up and exploration draw their pairs uniformly at random.
         ``"round-robin"``: both raise the pairs with fewest shots, so that at the end every
         pair has at least ⌊η_e B / M⌋ shots (Prop. 2).
-    quantum
+    quantum : int, default=1
         Every pair's shots are multiples of this, so that a sampler job has that many times
         fewer rows; what the budget leaves over goes to one pair of the last round. Above 1,
         round-robin's guarantee holds only up to the quantum.
@@ -45,9 +45,7 @@ class Schedule:
         as_count(self.rounds, "rounds")
         as_count(self.quantum, "quantum")
         if self.exploration not in ("random", "round-robin"):
-            raise InputError(
-                f"exploration must be 'random' or 'round-robin', got {self.exploration!r}."
-            )
+            raise unknown("exploration", self.exploration, ("random", "round-robin"))
 
     def describe(self) -> str:
         """Return the settings as ledgers write them; tags depend on this text."""
@@ -85,11 +83,7 @@ class Schedule:
         return sample_uniformly(len(spent), shots, rng)
 
 
-ONE_SHOT = Schedule(warmup=0.0, rounds=1, explore=0.0)
-"""Everything at once, for allocators that do not look at results."""
-
+ONE_SHOT = Schedule(warmup=0.0, rounds=1, explore=0.0)  # where no results are looked at
 EVEN_START = Schedule(warmup=0.4, rounds=2, explore=0.0, exploration="round-robin")
 """An even warm-up, then two looks, for allocators that keep a uniform share of their own."""
-
-ONE_LOOK = Schedule(warmup=0.2, rounds=1, explore=0.0)
-"""A warm-up, then everything at once, for allocators that look once."""
+ONE_LOOK = Schedule(warmup=0.2, rounds=1, explore=0.0)  # where one looks once, after a warm-up

@@ -23,8 +23,6 @@ def kkt_targets(score: FloatArray, budget: float) -> FloatArray:
 
     Where every score is 0 nothing distinguishes the pairs and the targets are equal.
 
-    Examples
-    --------
     >>> kkt_targets(np.array([3.0, 1.0, 0.0]), budget=8)
     array([6., 2., 0.])
     """

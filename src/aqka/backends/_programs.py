@@ -11,7 +11,6 @@ from aqka.backends import circuits
 from aqka.backends._bulk.gates import evaluate
 from aqka.backends._jobs.transpile import fractional_angles, in_fractional_gates
 from aqka.backends.base import Backend
-from aqka.backends.feature_maps import check_feature_map
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -42,11 +41,6 @@ class Program:
         return self.stands_like or self
 
 
-def _fidelity_test(feature_map: "QuantumCircuit") -> "QuantumCircuit":
-    check_feature_map(feature_map)  # it must have an inverse
-    return circuits.fidelity_circuit(feature_map)
-
-
 def _both_points(
     plan: ShotPlan, which: IntArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
@@ -60,7 +54,9 @@ def _point_and_setting(
     return np.concatenate([rows[plan.points[which]], angles], axis=1)
 
 
-PAIRS = Program("pairs", _fidelity_test, _both_points, reads_all_qubits=False, watched=True)
+PAIRS = Program(
+    "pairs", circuits.fidelity_circuit, _both_points, reads_all_qubits=False, watched=True
+)
 POINTS = Program("points", circuits.point_circuit, _point_and_setting)
 # Each tile reads its bits with errors of its own, and points are measured on all tiles.
 REFERENCES = Program(
@@ -130,7 +126,6 @@ class SentCircuits:
         self._sent: dict[str, SentCircuit] = {}
 
     def of(self, program: Program) -> SentCircuit:
-        """Return the circuit of a program."""
         if program.name not in self._sent:
             plain = program.circuit(self.feature_map)
             folded, own, angles = (
@@ -143,13 +138,12 @@ class SentCircuits:
         return self._sent[program.name]
 
 
-class CircuitBackend(Backend):
-    """What backends of a feature map's transpiled circuits tell of themselves."""
+class FeatureMapBackend(Backend):
+    """What backends of points and a feature map tell of themselves."""
 
     _rows: FloatArray
     _columns: FloatArray
-    _circuits: SentCircuits
-    _main: Program  # of the design that the backend was made for
+    _map: Any = None  # a circuit of Qiskit's, where the map is one
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -157,21 +151,28 @@ class CircuitBackend(Backend):
         return len(self._rows), len(self._columns)
 
     @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._map.num_qubits)
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return circuits.lattice_of(self._map)
+
+
+class CircuitBackend(FeatureMapBackend):
+    """What backends of a feature map's transpiled circuits tell of themselves."""
+
+    _circuits: SentCircuits
+    _main: Program  # of the design that the backend was made for
+
+    @property
     def circuit(self) -> "QuantumCircuit":
         """The transpiled circuit of the design that the backend was made for."""
         return self._circuits.of(self._main).circuit
 
     @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._circuits.feature_map.num_qubits)
-
-    @property
     def flipped_bits(self) -> int:
         """Qubits of the feature map."""
         return self.n_qubits
-
-    @property
-    def lattice(self) -> IntArray | None:
-        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
-        return circuits.lattice_of(self._circuits.feature_map)

@@ -37,6 +37,11 @@ class PointTapes:
                 )
         # Not every point need touch every wire.
         self.wires = list(dict.fromkeys(wire for tape in tapes for wire in tape.wires))
+        if not self.wires:
+            raise InputError(
+                "feature_map applied no gates; pass a function f(x) that applies PennyLane's "
+                "operations for one point, or a qiskit QuantumCircuit."
+            )
         self.operations: list[list[Any]] = [tape.operations for tape in tapes]
         self._parameters = _stacked_parameters(self.operations)
         self.stacks = self._parameters is not None  # whether many points can share a tape
@@ -152,8 +157,7 @@ def traced_circuit(
     names = {theirs: ours for ours, theirs in GATES.items()} | _MORE
     try:
         tape = record(np.array(x, dtype=object), np.array(theta, dtype=object))
-        wires = tape.wires.tolist()
-        wires = sorted(wires) if all(isinstance(wire, int) for wire in wires) else wires
+        wires = _in_order(tape.wires.tolist())
         circuit: QuantumCircuit = qiskit.QuantumCircuit(len(wires))
         waiting = list(reversed(tape.operations))
         while waiting:
@@ -173,6 +177,10 @@ def traced_circuit(
     return circuit if same else None  # a branch on the data would show
 
 
+def _in_order(wires: list[Any]) -> list[Any]:
+    return sorted(wires) if all(isinstance(wire, int) for wire in wires) else wires
+
+
 def simulate_qfunc(function: Callable[[Any], Any], X: FloatArray) -> ComplexArray:
     """Return the state of every row of ``X``; the first wire is the most significant bit.
 
@@ -185,19 +193,7 @@ def simulate_qfunc(function: Callable[[Any], Any], X: FloatArray) -> ComplexArra
             "pass its func without the measurement."
         )
     tapes = PointTapes(function, X)
-    wires = qml.tape.QuantumScript(tapes.operations[0]).wires.tolist()
-    if not wires:
-        raise InputError(
-            "feature_map applies no PennyLane operations; pass a function f(x) that applies "
-            "operations for one point, or a qiskit QuantumCircuit."
-        )
-    strange = [wire for wire in tapes.wires if wire not in wires]
-    if strange:
-        raise InputError(
-            f"feature_map uses the wires {wires} for the first point and also {strange} for "
-            "another; apply operations on the same wires for every point."
-        )
-    wires = sorted(wires) if all(isinstance(wire, int) for wire in wires) else wires
+    wires = _in_order(tapes.wires)
     size = max(1, BATCH_AMPLITUDES >> len(wires)) if tapes.stacks else 1
     parts = np.split(np.arange(len(X)), range(size, len(X), size))
     scripts = [qml.tape.QuantumScript(tapes.operations_of(p), [qml.state()]) for p in parts]

@@ -1,10 +1,8 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
-from copy import copy
-from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
-from numpy.random import Generator
+import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
@@ -28,10 +26,8 @@ from aqka.backends._programs import (
 )
 from aqka.backends.base import check_design
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.simulated import ExactBackend, draw_outcomes
-from aqka.core.outcomes import OutcomeCounts
-from aqka.core.plans import ShotPlan
-from aqka.core.point_plans import OutcomePlan
+from aqka.backends.simulated import ExactBackend
+from aqka.core.plans import Plan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,17 +53,20 @@ class AerBackend(CircuitBackend, ExactBackend):
 
     Parameters
     ----------
-    X, feature_map, columns, design
+    X : array-like
+    columns : array-like, default=None
+    feature_map : QuantumCircuit or str, default=None
+    design : {"pairs", "points"}, default="pairs"
         See :class:`~aqka.backends.SamplerBackend`.
-    noise
+    noise : NoiseModel or BackendV2
         A ``NoiseModel``, transpiled to its basis gates with every qubit connected to every
         other; or a backend, such as ``FakeFez()``, transpiled to its target with the noise
         Aer derives from its calibration. :func:`depolarising_noise` is the paper's.
-    seed
+    seed : int, default=0
         The hits depend on it, on the tag and on the plan, and on nothing else.
-    optimization_level
+    optimization_level : int, default=1
         Level of the transpiler, 0 to 3.
-    initial_layout
+    initial_layout : list of int, default=None
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
 
     Examples
@@ -94,12 +93,12 @@ class AerBackend(CircuitBackend, ExactBackend):
         require("qiskit_aer", "aer")
         self._rows, self._columns = as_rows_and_columns(X, columns)
         transpile = Transpiler(target_of(noise), optimization_level, initial_layout)
-        self._circuits = SentCircuits(as_feature_map(feature_map, self._rows.shape[1]), transpile)
+        self._map = as_feature_map(feature_map, self._rows.shape[1])
+        self._circuits = SentCircuits(self._map, transpile)
         self._noise, self._main = noise, BY_DESIGN[check_design(design)]
-        self._kernel: FloatArray | None = None
-        self._compiled: dict[str, Any] = {}
+        self._compiled: dict[tuple[type, str], Any] = {}
         self._check_size(len(used_qubits(self.circuit)))
-        self._compile(self._main)
+        self._compile(FidelityProgram if self._main is PAIRS else OutcomeProgram, self._main)
 
     def _check_size(self, n_qubits: int) -> None:
         """Refuse states that do not fit into memory: a kernel needs all of them at once."""
@@ -113,45 +112,30 @@ class AerBackend(CircuitBackend, ExactBackend):
 
     def with_points(self, X: ArrayLike) -> "AerBackend":
         """Return the backend for other points; the circuit is compiled once for all of them."""
-        other = copy(self)
+        other = object.__new__(type(self))  # not copy(), which leaves out what pickling does
+        other.__dict__.update(self.__dict__)
         other._rows = other._columns = as_rows_and_columns(X, None)[0]
-        other._kernel, other._plans, other._compiled = None, {}, dict(self._compiled)
-        other._flip_chances = None
+        other._kernel, other._flip_chances, other._plans = None, None, {}
         return other
 
-    def kernel(self) -> FloatArray:
-        """Return the exact noisy kernel; it is computed at the first call."""
-        if self._kernel is None:
-            self._kernel = self._compile(PAIRS).kernel(self._rows, self._columns)
-            del self._compiled[PAIRS.name]
-        return self._kernel
+    def _compute_kernel(self) -> FloatArray:
+        return np.asarray(self._compile(FidelityProgram, PAIRS).kernel(self._rows, self._columns))
 
-    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
-        values = PAIRS.values(plan, rows, self._rows, self._columns)
-        found: FloatArray = self._compile(PAIRS, flips=True).probabilities(values)
-        return found
-
-    def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
-        """Draw from the exact noisy probabilities of points or reference states."""
-        return draw_outcomes(plan, partial(self._probabilities, plan), rng)
-
-    _draw_references = _draw_points
-
-    def _probabilities(self, plan: OutcomePlan, which: IntArray) -> FloatArray:
+    def _probabilities(self, plan: Plan, rows: IntArray) -> FloatArray:
         program = program_of(plan)
-        values = program.values(plan, which, self._rows, self._columns)
-        found: FloatArray = self._compile(program).probabilities(values)
-        return found
+        values = program.values(plan, rows, self._rows, self._columns)
+        return np.asarray(self._compile(OutcomeProgram, program).probabilities(values))
 
-    def _compile(self, program: Program, flips: bool = False) -> Any:
+    _draw_references = ExactBackend._draw_points
+
+    def _compile(self, kind: type, program: Program) -> Any:
         """Return the circuit of a program with its noise, compiled once."""
-        name = "flips" if flips else program.name
-        if name not in self._compiled:
+        key = kind, program.name
+        if key not in self._compiled:
             sent = self._circuits.of(program)
-            kind = OutcomeProgram if flips or program.reads_all_qubits else FidelityProgram
             model = noise_on_circuit(self._noise, sent.circuit)
-            self._compiled[name] = kind(sent.circuit, model, sent.parameters)
-        return self._compiled[name]
+            self._compiled[key] = kind(sent.circuit, model, sent.parameters)
+        return self._compiled[key]
 
     def _identity(self) -> list[str]:
         return [

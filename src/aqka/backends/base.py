@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -21,7 +21,7 @@ class JobState:
     """One job of a submission, as the service tells."""
 
     job_id: str
-    state: str = "not asked"  # the service's word: QUEUED, RUNNING, DONE, CANCELLED, …
+    state: str = "not queried"  # the service's word: QUEUED, RUNNING, DONE, CANCELLED, …
     queue_position: int | None = None
     seconds: float | None = None  # on the QPU
 
@@ -97,6 +97,21 @@ class Backend(ABC):
         Raise ``aqka.TransientError`` for what may pass, and ``aqka.JobError`` for
         shots that are lost.
         """
+
+    def open(self) -> None:
+        """Open what jobs run in, such as a session, at the start of a ``with`` block."""
+        return
+
+    def close(self) -> None:
+        """Close it, at the end of the block, whatever ended that."""
+        return
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def replayable(self) -> bool:

@@ -15,6 +15,7 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+    from qiskit.circuit import CircuitInstruction
 
 # Label of the barrier between the two halves of the fidelity test.
 MIDDLE = "middle"
@@ -56,11 +57,6 @@ def as_rows_and_columns(X: ArrayLike, columns: ArrayLike | None) -> tuple[FloatA
     return rows, others
 
 
-def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
-    """Return the paper's map: ZZ, two repetitions, linear entanglement, one qubit a feature."""
-    return built_in_map("zz", n_qubits)
-
-
 def as_feature_map(
     feature_map: "QuantumCircuit | str | None", n_features: int, *, backwards: bool = True
 ) -> "QuantumCircuit":
@@ -95,6 +91,7 @@ def fidelity_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     of the first point followed by that of the second. The barrier keeps a transpiler from
     cancelling gates across the middle: with noise that would be another kernel.
     """
+    check_feature_map(feature_map)  # it must have an inverse
     circuit: QuantumCircuit = require("qiskit", "qiskit").QuantumCircuit(feature_map.num_qubits)
     circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     circuit.barrier(label=MIDDLE)
@@ -116,6 +113,20 @@ def _with_parameters(feature_map: "QuantumCircuit", name: str) -> "QuantumCircui
     return feature_map
 
 
+def placed_steps(circuit: "QuantumCircuit") -> "list[tuple[tuple[int, ...], CircuitInstruction]]":
+    """Return the instructions of a circuit, each with the numbers of its qubits before it."""
+    return [(tuple(circuit.find_bit(q).index for q in step.qubits), step) for step in circuit.data]
+
+
+def read_qubits(circuit: "QuantumCircuit") -> dict[int, int]:
+    """Return the qubit that each classical bit is read from."""
+    return {
+        circuit.find_bit(step.clbits[0]).index: qubits[0]
+        for qubits, step in placed_steps(circuit)
+        if step.name == "measure"
+    }
+
+
 def lattice_of(feature_map: "QuantumCircuit | None") -> IntArray | None:
     """Return the pairs of qubits that gates act on, one a row; None: those of a line will do.
 
@@ -135,8 +146,8 @@ def lattice_of(feature_map: "QuantumCircuit | None") -> IntArray | None:
 def _coupled(circuit: "QuantumCircuit", qubits: list[int]) -> set[tuple[int, int]]:
     """Return the pairs that gates act on, of a circuit whose k-th qubit is ``qubits[k]``."""
     found: set[tuple[int, int]] = set()
-    for step in circuit.data:
-        here = [qubits[circuit.find_bit(qubit).index] for qubit in step.qubits]
+    for places, step in placed_steps(circuit):
+        here = [qubits[place] for place in places]
         parts = getattr(step.operation, "definition", None) if len(here) > 2 else None
         if parts is not None:
             found |= _coupled(parts, here)
@@ -151,9 +162,8 @@ def circuit_digest(circuit: "QuantumCircuit") -> str:
     Not of its serialisation, in which every parameter has an identifier of its own.
     """
     gates = [
-        f"{step.operation.name}{[str(p) for p in step.operation.params]}"
-        f"{[circuit.find_bit(q).index for q in step.qubits]}"
-        for step in circuit.data
+        f"{step.name}{[str(p) for p in step.operation.params]}{list(qubits)}"
+        for qubits, step in placed_steps(circuit)
     ]
     return text_digest("\n".join(gates))
 
@@ -220,10 +230,10 @@ def placed_like(transpiled: "QuantumCircuit", other: "QuantumCircuit") -> "Quant
     Bit k is then read from the qubit that the other circuit reads bit k from, wherever routing
     ended: nothing is transpiled again, gate by gate it does there what it did before.
     """
-    there = {bit: other.qubits[qubit] for qubit, bit in _read_bits(other)}
+    there = read_qubits(other)
     moved = {
-        transpiled.qubits[qubit]: (there[bit], other.clbits[bit])
-        for qubit, bit in _read_bits(transpiled)
+        transpiled.qubits[qubit]: (other.qubits[there[bit]], other.clbits[bit])
+        for bit, qubit in read_qubits(transpiled).items()
     }
     placed: QuantumCircuit = other.copy_empty_like()
     placed.global_phase = 0
@@ -234,12 +244,3 @@ def placed_like(transpiled: "QuantumCircuit", other: "QuantumCircuit") -> "Quant
         bits = [bit for _, bit in places] if step.name == "measure" else []
         placed.append(step.operation, [qubit for qubit, _ in places], bits)
     return placed
-
-
-def _read_bits(circuit: "QuantumCircuit") -> list[tuple[int, int]]:
-    """Return the qubit and the bit of each measurement."""
-    return [
-        (circuit.find_bit(step.qubits[0]).index, circuit.find_bit(step.clbits[0]).index)
-        for step in circuit.data
-        if step.name == "measure"
-    ]

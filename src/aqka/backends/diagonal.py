@@ -4,13 +4,16 @@ Under global depolarising noise that keeps the state with probability p, the fid
 qubits measures K_noisy = p K + (1 - p) / 2^n, and on the diagonal p + (1 - p) / 2^n.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 
 
@@ -124,6 +127,28 @@ def mitigate_depolarising(
     floor = 0.5 ** as_count(n_qubits, "n_qubits")
     kernel_estimate = (noisy - (1 - p) * floor) / p
     return np.asarray(np.clip(kernel_estimate, 0.0, 1.0) if clip else kernel_estimate)
+
+
+def survival_of_pairs(
+    rounds: Iterable[tuple[ShotPlan, Mapping[str, Any]]], mean: float, n_points: int, n_qubits: int
+) -> FloatArray:
+    """Return the survival of each pair, by the sentinels on the tiles that ran its shots.
+
+    A round is what was measured, and what a :class:`~aqka.backends.sentinel.SentinelBackend`
+    remarks on it. Where no tiles are known the survival is the mean, of which every pair keeps at
+    least half: what a few sentinels say of one tile is rough.
+    """
+    floor = 0.5**n_qubits
+    kept, total = np.zeros((n_points, n_points)), np.zeros((n_points, n_points))
+    for plan, remarks in rounds:
+        rates = remarks.get("sentinels", {}).get("rates", ())
+        if len(rates) == len(plan.shots):  # else there are no tiles, or some rows had no answer
+            survival = (np.clip(rates, 0.0, 1.0) - floor) / (1 - floor)
+            np.add.at(kept, (plan.rows, plan.cols), plan.shots * survival)
+            np.add.at(total, (plan.rows, plan.cols), plan.shots)
+    kept, total = kept + kept.T, total + total.T
+    found = np.where(total > 0, kept / np.maximum(total, 1), mean)
+    return np.asarray(np.maximum(found, mean / 2))
 
 
 EXPECTED_COUNT = 5.0  # below this the chi-square law is too rough, and the test is simulated

@@ -19,8 +19,7 @@ _CLASSES: dict[str, Any] = {
     "aer": AerBackend,
     "pennylane": PennylaneBackend,
 }
-NAMES = tuple(_CLASSES)
-"""Backends that need no options, so that their name is enough."""
+NAMES = tuple(_CLASSES)  # backends that need no options, so that their name is enough
 
 
 class BackendFactory:
@@ -30,9 +29,9 @@ class BackendFactory:
 
     Parameters
     ----------
-    backend_class
+    backend_class : type or callable
         A backend that takes ``X``, ``feature_map``, ``columns`` and ``seed``.
-    **options
+    **options : Any
         Whatever else it takes, such as a device or a noise model.
 
     Examples
@@ -106,6 +105,5 @@ def as_factory(backend: Any) -> BackendFactory | None:
 
 
 def _is_a(thing: Any, module: str, name: str) -> bool:
-    """Return whether something is of a class whose module was imported."""
     found = sys.modules.get(module)
     return found is not None and isinstance(thing, getattr(found, name))

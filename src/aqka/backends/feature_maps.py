@@ -44,17 +44,15 @@ def built_in_map(name: str, n_qubits: int, reps: int = DEFAULT_REPS) -> "Quantum
     return circuit
 
 
-WITHOUT_CONTROL = "write its gates out, without classical control"
 REMEDIES = {
     "measure": "aqka measures by itself, so call remove_final_measurements() first",
     "reset": "leave it out, since every point begins with all qubits at zero",
     "initialize": "use prepare_state(), which has an inverse, instead",
     **dict.fromkeys(
         ("for_loop", "while_loop", "if_else", "switch_case", "break_loop", "continue_loop", "box"),
-        WITHOUT_CONTROL,
+        "write its gates out, without classical control",
     ),
 }
-OTHER_REMEDY = "use gates that have an inverse"
 ONLY_FORWARDS = ("reset", "initialize")
 """What has no inverse but prepares a state, which is all that a point needs."""
 
@@ -74,7 +72,7 @@ def check_feature_map(circuit: "QuantumCircuit", *, backwards: bool = True) -> N
         name, place = culprit
         raise InputError(
             f"feature_map must be unitary, since the fidelity test also runs it backwards, but "
-            f"{place} is {inert(name)!r}; {REMEDIES.get(name, OTHER_REMEDY)}."
+            f"{place} is {inert(name)!r}; {REMEDIES.get(name, 'use gates that have an inverse')}."
         )
     classical = circuit.num_clbits + circuit.num_vars
     if classical:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 MAX_POWER = 2
-"""Of one feature. Derivatives tell, and the fourth of an arc cosine takes Qiskit a second."""
+"""The highest of a feature. Derivatives tell; the fourth of an arc cosine takes Qiskit a second."""
 Terms = tuple[tuple[float, tuple[int, ...]], ...]
 """A polynomial: coefficients, each with the numbers of the features it is multiplied by."""
 
@@ -74,9 +74,8 @@ def _built_in(name: str, n_features: int) -> tuple[Terms, ...]:
 def _of_circuit(circuit: "QuantumCircuit") -> tuple[Terms, ...] | None:
     """Return the angles of a circuit, but for global phases; None if one is no polynomial."""
     numbers = {parameter: k for k, parameter in enumerate(circuit.parameters)}
-    gates = [gate for gate in primitives(circuit) if gate.qubits]
-    angles = [gate.angle for gate in gates if not isinstance(gate, FixedGate)]
-    distinct = dict.fromkeys(angle for angle in angles if is_varying(angle))
+    gates = [g for g in primitives(circuit) if g.qubits and not isinstance(g, FixedGate)]
+    distinct = dict.fromkeys(gate.angle for gate in gates if is_varying(gate.angle))
     found = [_polynomial(angle, numbers) for angle in distinct]
     known = tuple(terms for terms in found if terms is not None)
     return known if len(known) == len(found) else None

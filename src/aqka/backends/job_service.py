@@ -1,13 +1,10 @@
-"""The contract of a service that jobs are sent to, its execution modes, and IBM's errors."""
+"""The contract of a service that jobs are sent to, and IBM's errors."""
 
 import logging
 import math
-import threading
-import time
 import zlib
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,36 +17,7 @@ from aqka.errors import InputError, JobError, TransientError
 
 logger = logging.getLogger(__name__)
 
-EXTRA = "ibm"
-"""The extra of the package that brings IBM's client."""
-
-
-class Pace:
-    """Lets so many jobs be created in so many seconds; a job beyond them waits.
-
-    IBM takes five jobs a minute for each token.
-    """
-
-    def __init__(
-        self,
-        jobs: int = 5,
-        seconds: float = 60.0,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._seconds, self._clock, self._sleep = seconds, clock, sleep
-        self._latest: deque[float] = deque(maxlen=jobs)
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        """Return when a job may be created, and count it."""
-        with self._lock:
-            if len(self._latest) == self._latest.maxlen:
-                left = self._latest[0] + self._seconds - self._clock()
-                if left > 0:
-                    logger.info("waiting %.0f s: IBM limits how often jobs are created", left)
-                    self._sleep(left)
-            self._latest.append(self._clock())
+EXTRA = "ibm"  # the extra of the package that brings IBM's client
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +29,19 @@ class JobRequest:
     shots: int  # of every row
     tags: list[str]  # that :meth:`JobService.jobs` finds it by
     seed: int  # for simulators
-    mode: Any = None  # what :meth:`JobService.open` returned; None: a plain job
     seconds: float | None = None  # on the QPU, after which it is stopped; None: as the options say
+
+
+# The modes to try, in this order, for each word that a caller may say.
+MODES = {"auto": ("session", "batch"), "session": ("session",), "batch": ("batch",), "job": ()}
+PLAIN_JOBS = "job"
+OPEN_PLAN = ("1352", "not authorized to run a session")  # IBM's code and words for "no sessions"
 
 
 class JobService(ABC):
     """Where jobs are sent to and found again: IBM's service, this process, or a stand-in.
 
-    A subclass writes everything but :meth:`forget`. The errors that it raises are those of
+    A subclass writes all that is abstract. The errors that it raises are those of
     ``qiskit_ibm_runtime``, from which RuntimeBackend tells what may pass from what is lost.
     """
 
@@ -76,11 +49,12 @@ class JobService(ABC):
     is_local: bool = False  # jobs live in this process, and are not found by tags
     replayable: bool = False  # the same seed gives the same outcomes, at no cost
     is_paid: bool = True  # jobs may cost money
-    pace: Pace | None = None  # how fast jobs may be created
+    mode: str = PLAIN_JOBS  # or "session" or "batch", while one is open
+    handle: Any = None  # the open session or batch, in which jobs are run
 
-    @abstractmethod
     def open(self, mode: str) -> Any:
         """Open a ``"session"`` or a ``"batch"`` and return it, something with ``close()``."""
+        raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
 
     @abstractmethod
     def run(self, request: JobRequest) -> Any:
@@ -98,21 +72,7 @@ class JobService(ABC):
         """Let go of a job whose outcomes were counted; the default keeps it."""
         return
 
-
-# The modes to try, in this order, for each word that a caller may say.
-MODES = {"auto": ("session", "batch"), "session": ("session",), "batch": ("batch",), "job": ()}
-PLAIN_JOBS = "job"
-OPEN_PLAN = ("1352", "not authorized to run a session")  # IBM's code and words for "no sessions"
-
-
-@dataclass
-class ExecutionMode:
-    """The mode in use, one object for all backends that share it."""
-
-    name: str = PLAIN_JOBS  # or "session" or "batch"
-    handle: Any = None  # the open session or batch
-
-    def open(self, service: JobService, wanted: tuple[str, ...]) -> None:
+    def open_first(self, wanted: tuple[str, ...]) -> None:
         """Open the first of ``wanted`` that the account may use, unless one is open.
 
         A single mode that the account's plan does not have is refused. Only that refusal leads on
@@ -120,7 +80,7 @@ class ExecutionMode:
         """
         for mode in wanted if self.handle is None else ():
             try:
-                self.name, self.handle = mode, service.open(mode)
+                self.mode, self.handle = mode, self.open(mode)
                 return
             except require("qiskit_ibm_runtime.exceptions", EXTRA).IBMError as error:
                 if not any(sign in str(error) for sign in OPEN_PLAN):
@@ -134,7 +94,7 @@ class ExecutionMode:
 
     def close(self) -> None:
         """Close the session or batch, if one is open; jobs are plain from now on."""
-        handle, self.handle, self.name = self.handle, None, PLAIN_JOBS
+        handle, self.handle, self.mode = self.handle, None, PLAIN_JOBS
         if handle is not None:
             handle.close()
 
@@ -147,12 +107,15 @@ UNDECODABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFE
 
 
 @contextmanager
-def tell_passing_errors(*, collecting: bool = False) -> Iterator[None]:
+def tell_passing_errors(service: JobService, *, collecting: bool = False) -> Iterator[None]:
     """Tell errors that may pass, such as the network's, from those that will not.
 
     While ``collecting`` a refusal may pass as well, a right to read that was withdrawn for
-    example: only what is gone is lost.
+    example: only what is gone is lost. In this process nothing passes.
     """
+    if service.is_local:
+        yield
+        return
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     final = (
         exceptions.IBMNotAuthorizedError,

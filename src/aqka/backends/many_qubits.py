@@ -9,24 +9,23 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._bulk.light_cones import LightCones, Rates
+from aqka.backends._programs import FeatureMapBackend
 from aqka.backends.base import check_measures_pairs
-from aqka.backends.circuits import as_data, as_feature_map, circuit_digest, lattice_of
+from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend, check_shots_one_by_one, count_bits
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
-from aqka.core.plans import Plan, ShotPlan
-from aqka.core.point_plans import OutcomePlan, PointPlan
+from aqka.core.point_plans import PointPlan
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-BATCH_SHOTS = 2**14
-"""Shots that are drawn together; what is drawn depends on it."""
+BATCH_SHOTS = 2**14  # shots that are drawn together; what is drawn depends on it
 
 
-class LightConeBackend(SimulatedBackend):
+class LightConeBackend(FeatureMapBackend, SimulatedBackend):
     """Draws outcomes of points from exact reduced states, up to 256 qubits on a laptop.
 
     The state of one or two qubits of a shallow circuit depends on few others, its light cone, and
@@ -44,15 +43,15 @@ class LightConeBackend(SimulatedBackend):
 
     Parameters
     ----------
-    X
+    X : array-like
         Data, one row per point.
-    feature_map
+    feature_map : QuantumCircuit or str, default=None
         A Qiskit circuit, or a built-in map's name; None is the ZZ map, one qubit a feature.
-    columns
+    columns : default=None
         Must be None: pairs are not measured.
-    seed
+    seed : int, default=0
         The outcomes depend on it, on the tag and on the plan, and on nothing else.
-    noise
+    noise : sequence of float, default=None
         Depolarising rates of one- and two-qubit gates, λ of ρ → (1 - λ) ρ + λ I/d after every gate
         of the map, as :func:`depolarising_noise` has them; and a third, the probability that a bit
         is read wrongly. None: no errors.
@@ -82,31 +81,16 @@ class LightConeBackend(SimulatedBackend):
         self._noise = as_rates(noise)
         if columns is not None:
             check_measures_pairs(self)
-        self._points = as_data(X)
-        self._feature_map = as_feature_map(feature_map, self._points.shape[1], backwards=False)
+        self._rows = self._columns = as_data(X)
+        self._map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         if self.n_qubits > MAX_QUBITS:
             raise InputError(
                 f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
                 "Reduce the data to fewer columns first (PCA), one qubit each."
             )
-        rates = Rates.even(self.n_qubits, *self._noise) if any(self._noise) else None
-        self._cones = LightCones(self._feature_map, self._points, rates)
+        rates = Rates.even(self.n_qubits, *self._noise)
+        self._cones = LightCones(self._map, self._rows, rates)
         self._cones.check_all()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points that a plan may name."""
-        return len(self._points), len(self._points)
-
-    @property
-    def lattice(self) -> IntArray | None:
-        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
-        return lattice_of(self._feature_map)
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._feature_map.num_qubits)
 
     @property
     def joint_pairs(self) -> IntArray:
@@ -117,18 +101,9 @@ class LightConeBackend(SimulatedBackend):
         """Return the exact expectations of one qubit each, and of the edges, before readout."""
         return self._cones.expectations(np.asarray(edges).reshape(-1, 2))
 
-    def submit(self, plan: Plan, tag: str) -> str:
-        """Keep a plan of points; the tag is the ticket."""
-        if not isinstance(plan, OutcomePlan):
-            check_measures_pairs(self)
-        return super().submit(plan, tag)
-
     def _identity(self) -> list[str]:
-        circuit = f"feature_map={circuit_digest(self._feature_map)}"
-        return [f"X={digest(self._points)}", circuit, f"noise={self._noise!r}", "joint=neighbours"]
-
-    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
-        raise TypeError("pairs are refused when they are submitted.")
+        circuit = f"feature_map={circuit_digest(self._map)}"
+        return [f"X={digest(self._rows)}", circuit, f"noise={self._noise!r}", "joint=neighbours"]
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         check_shots_one_by_one(plan)

@@ -10,13 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
+from aqka.backends._programs import FeatureMapBackend
 from aqka.backends._qml import BATCH_AMPLITUDES, EXTRA, PointTapes, as_pennylane_function
 from aqka.backends.base import check_design
-from aqka.backends.circuits import (
-    as_feature_map,
-    as_rows_and_columns,
-    setting_angles,
-)
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, setting_angles
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
 
 
-class PennylaneBackend(SimulatedBackend):
+class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
     """Runs the fidelity test on a PennyLane device, batched.
 
     Each pair runs exactly its shots: pairs of equal shots share a tape, and the device runs all
@@ -39,22 +36,22 @@ class PennylaneBackend(SimulatedBackend):
 
     Parameters
     ----------
-    X
+    X : array-like
         Points of the rows, one per row of the array.
-    feature_map
+    feature_map : callable or QuantumCircuit
         A function that applies the gates of one point, for example
         ``lambda x: qml.AngleEmbedding(x, wires=range(2))``; or a parametrised Qiskit circuit,
         whose gates are applied as PennyLane's.
-    device
+    device : str or callable, default="lightning.qubit"
         A device's name, or a function that makes a device from a seed.
-    columns
+    columns : array-like, default=None
         Points of the columns, for a test-by-train block; None takes those of X.
-    noise
+    noise : pennylane.NoiseModel, default=None
         A ``pennylane.NoiseModel`` that is put into every circuit; needs a device with mixed
         states, such as ``default.mixed``.
-    seed
+    seed : int, default=0
         The hits depend on it, on the tag and on the plan, if the device takes a seed.
-    design
+    design : {"pairs", "points"}, default="pairs"
         ``"pairs"`` or ``"points"``: what will be measured. For points the feature map is never
         run backwards.
 
@@ -88,7 +85,7 @@ class PennylaneBackend(SimulatedBackend):
     ) -> None:
         qml = require("pennylane", EXTRA)
         super().__init__(seed)
-        self._rows, self._cols = as_rows_and_columns(X, columns)
+        self._rows, self._columns = as_rows_and_columns(X, columns)
         if hasattr(feature_map, "parameters") and hasattr(feature_map, "num_qubits"):
             feature_map = as_pennylane_function(as_feature_map(feature_map, self._rows.shape[1]))
         if not callable(feature_map):
@@ -111,11 +108,6 @@ class PennylaneBackend(SimulatedBackend):
         return {name: value for name, value in self.__dict__.items() if name not in recorded}
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Points of the rows and of the columns."""
-        return len(self._rows), len(self._cols)
-
-    @property
     def is_paid(self) -> bool:
         """Whether the device may be other than one of the simulators that are known."""
         device = self._device
@@ -130,7 +122,7 @@ class PennylaneBackend(SimulatedBackend):
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
-            f"columns={digest(self._cols)}",
+            f"columns={digest(self._columns)}",
             f"operations={text_digest(''.join(operations))}",
             f"device={device}",
             f"noise={self._noise}",
@@ -207,16 +199,13 @@ class PennylaneBackend(SimulatedBackend):
     @cached_property
     def _forward(self) -> PointTapes:
         """U(x) of each point of the rows."""
-        tapes = PointTapes(self._feature_map, self._rows)
-        if not tapes.wires:
-            raise InputError("feature_map applied no gates; it must encode the point.")
-        return tapes
+        return PointTapes(self._feature_map, self._rows)
 
     @cached_property
     def _backward(self) -> PointTapes:
         """U†(y) of each point of the columns."""
         inverse = require("pennylane", EXTRA).adjoint(self._feature_map, lazy=False)
-        return PointTapes(inverse, self._cols)
+        return PointTapes(inverse, self._columns)
 
     @property
     def _sides(self) -> list[PointTapes]:

@@ -22,7 +22,6 @@ from aqka.backends.base import JobState, check_measures_pairs
 from aqka.backends.job_service import (
     EXTRA,
     MODES,
-    ExecutionMode,
     JobService,
     find_job,
     state_of,
@@ -46,32 +45,36 @@ class RuntimeBackend(JobBackend):
 
     Parameters
     ----------
-    backend
+    backend : BackendV2 or JobService
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
         process with its noise; or a :class:`~aqka.backends.job_service.JobService`.
-    X, feature_map, columns, optimization_level, initial_layout, design
+    X : array-like
+    columns : array-like, default=None
+    feature_map : QuantumCircuit or str, default=None
+    optimization_level, initial_layout : int and sequence of int, default=None
+    design : {"pairs", "points"}, default="pairs"
         See :class:`~aqka.backends.SamplerBackend`.
-    mode
+    mode : {"auto", "session", "batch", "job"}, default="auto"
         ``"auto"`` tries a session, then a batch, and else sends plain jobs, as ``"job"`` does;
         ``"session"`` or ``"batch"`` is refused where the account's plan has none.
-    options
+    options : dict, default=None
         IBM's sampler options, for example ``{"max_execution_time": 300}`` (QPU seconds after
         which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
         execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
         ``{"fractional_gates": True}`` is ours: RZZ and RX where the device has them, half the
         two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
-    pass_manager
+    pass_manager : PassManager, default=None
         One of your own, in place of ``optimization_level`` and ``initial_layout``.
-    jobs
+    jobs : JobShape, default=None
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
         nothing, run one row per pair.
-    tiles
+    tiles : TileRule, int or "auto", default=1
         How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
         or a :class:`~aqka.backends.tiles.TileRule`. On a fake device each tile is simulated
         by itself with its own noise.
-    seed
+    seed : int, default=0
         Hits of local backends depend on it and on the tag, and which tile runs which row.
 
     Examples
@@ -135,13 +138,9 @@ class RuntimeBackend(JobBackend):
                 f"{wrong} on {self.name}, which draws {self.n_qubits} qubits by their light cones "
                 f"in this process; got {given}."
             )
-        _ = self.tiling  # it is better to hear now of what no tile can be found for
+        self._find_tiles()  # it is better to hear now of what no tile can be found for
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not service.is_local
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the session, which stays with the process that opened it."""
-        return {**self.__dict__, "_mode": ExecutionMode()}
 
     @property
     def rep_delay(self) -> float | None:
@@ -168,15 +167,12 @@ class RuntimeBackend(JobBackend):
     @property
     def mode(self) -> str:
         """How jobs are run now: ``local``, ``session``, ``batch`` or ``job``."""
-        return "local" if self._service.is_local else self._mode.name
+        return "local" if self._service.is_local else self._service.mode
 
-    def __enter__(self) -> "RuntimeBackend":
+    def open(self) -> None:
+        """Open a session or batch, as the mode says; jobs are run in it until it is closed."""
         if not self._service.is_local:
-            self._mode.open(self._service, self._modes_to_try)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+            self._service.open_first(self._modes_to_try)
 
     @property
     def _is_wide(self) -> bool:
@@ -214,7 +210,7 @@ class RuntimeBackend(JobBackend):
 
     def close(self) -> None:
         """Close the session or batch, which is billed while open; queued jobs still run."""
-        self._mode.close()
+        self._service.close()
 
     def _shape_of_jobs(self, plan: Plan) -> JobShape:
         if not self._limits_rows:
@@ -231,12 +227,11 @@ def ask_service(backend: Any, job_ids: list[str]) -> list[JobState]:
     service = _service_of(backend, {})
     if service.is_local:
         return []
-    with tell_passing_errors():
+    with tell_passing_errors(service):
         return [state_of(find_job(service, job_id)) for job_id in job_ids]
 
 
 def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
-    """Return how a backend's jobs are sent."""
     if isinstance(backend, JobService):
         return backend
     client = require("qiskit_ibm_runtime", EXTRA)

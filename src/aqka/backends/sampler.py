@@ -30,32 +30,32 @@ class SamplerBackend(JobBackend):
 
     Parameters
     ----------
-    sampler
+    sampler : BaseSamplerV2 or callable
         A sampler, or for simulators a function that makes one from a seed: each plan then gets a
         fresh sampler seeded by (seed, tag). A simulating sampler with a fixed seed is refused,
         because it repeats the same outcomes. A ``BackendSamplerV2`` with a ``seed_simulator``
         may be passed as it is: that option is set anew for each plan.
-    X
+    X : array-like
         Points of the rows, one per row of the array.
-    feature_map
+    feature_map : QuantumCircuit or str, default=None
         A parametrised circuit; None is the ZZ map of two repetitions, linear.
-    columns
+    columns : array-like, default=None
         Points of the columns, for a test-by-train block; None takes those of X.
-    target_backend
+    target_backend : BackendV2 or PassManager, default=None
         What the circuit is transpiled for, once: a backend, or a pass manager of your own. None
         takes the sampler's backend where it shows one, and else leaves the circuit as it is.
-    optimization_level, initial_layout
+    optimization_level, initial_layout : int and sequence of int, default=None
         Of Qiskit's preset pass manager, where there is a backend; None is 1, and the best place it
         finds.
-    jobs
+    jobs : JobShape, default=None
         How plans become jobs: shot quantum and limits.
-    tiles
+    tiles : TileRule, int or "auto", default=1
         How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
         or a :class:`~aqka.backends.tiles.TileRule`; the target must be a device with a coupling
         map and a calibration.
-    seed
+    seed : int, default=0
         Hits of simulators depend on it and on the tag, and which tile runs which row.
-    design
+    design : {"pairs", "points"}, default="pairs"
         ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
         and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
 
@@ -93,7 +93,7 @@ class SamplerBackend(JobBackend):
         transpile = Transpiler(service.target, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
         super().__init__(service, X, feature_map, columns, transpile, shape, rule, seed, design)
-        _ = self.tiling  # it is better to hear now of what no tile can be found for
+        self._find_tiles()  # it is better to hear now of what no tile can be found for
 
 
 class SamplerService(JobsHere):

@@ -14,31 +14,28 @@ from aqka.backends.diagonal import (
     Depolarising,
     Drift,
     DriftWarning,
+    TileHits,
     TileWatch,
     check_drift,
     estimate_depolarising,
-    mitigate_depolarising,
+    survival_of_pairs,
 )
 from aqka.core.plans import Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
-__all__ = [
-    "Depolarising",
-    "Drift",
-    "DriftWarning",
-    "SentinelBackend",
-    "TileSentinelBackend",
-    "check_drift",
-    "estimate_depolarising",
-    "mitigate_depolarising",
-]
+DEVICE = "the device"  # the one tile of a backend without tiles
 
 
 @dataclass
 class SentinelBackend(Backend):
     """Wraps a backend: every plan also measures some diagonal entries, and warns of a drift.
 
-    The sentinels' shots come on top of the budget and are left out of the hits.
+    The sentinels' shots come on top of the budget and are left out of the hits. On a backend with
+    tiles every tile measures them: they take a few rows of the round's first job, in which all
+    tiles measure at once, and the tiles that the plan's last row leaves idle. A tile whose entries
+    change between rounds is dropped from the next one, with a
+    :class:`~aqka.backends.diagonal.DriftWarning` that names it; where half of the tiles or more
+    have changed, it is the device that drifts, and none is dropped.
 
     Attributes
     ----------
@@ -47,13 +44,17 @@ class SentinelBackend(Backend):
     points
         Points whose K_ii is measured.
     shots
-        Shots of each, in every plan.
+        Shots of each, in every plan; with tiles those on each of them, at least.
     false_alarm
-        Probability that a :class:`~aqka.backends.sentinel.DriftWarning` comes without drift, in
+        Probability that a :class:`~aqka.backends.diagonal.DriftWarning` comes without drift, in
         all rounds together: the r-th look spends false_alarm / (r (r + 1)) of it, which sums up to
         false_alarm.
-    hits
-        The sentinels' hits so far, one array per round.
+    tiles
+        What was seen of each tile, in every round; without tiles there is one, ``"the device"``.
+
+    Notes
+    -----
+    Which tiles were dropped is known to this object alone: after a crash, tiles are judged anew.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class SentinelBackend(Backend):
     points: ArrayLike
     shots: int
     false_alarm: float = 0.01
-    hits: list[IntArray] = field(default_factory=list)
+    tiles: TileWatch = field(default_factory=TileWatch)
 
     shape = wrapped("shape")
     replayable = wrapped("replayable")
@@ -79,6 +80,9 @@ class SentinelBackend(Backend):
     name = wrapped("name")
     calibrated_at = wrapped("calibrated_at")
     circuit = wrapped("circuit")
+    limit_seconds = wrapped("limit_seconds")
+    open = wrapped("open")
+    close = wrapped("close")
 
     def __post_init__(self) -> None:
         self._points = as_counts(self.points, "points")
@@ -89,18 +93,22 @@ class SentinelBackend(Backend):
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
         self._extra = len(self._points)  # rows behind those of a plan
-        self._shots: list[IntArray] = []  # of the sentinels, beside ``hits``
-        self._collected: dict[str, int] = {}  # the place of each ticket in ``hits``
-        self._plans: dict[str, ShotPlan] = {}  # by their tickets
+        self._tiled: JobBackend | None = None
+        if isinstance(self.backend, JobBackend) and self.backend.tiling is not None:
+            self._tiled = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
+            self.backend, self._extra = self._tiled, 0  # it adds what each tile measures
+        self._seen: dict[str, TileHits] = {}  # by their tickets, as in ``tiles``
+        self._plans: dict[str, ShotPlan] = {}
+
+    @property
+    def hits(self) -> list[IntArray]:
+        """The sentinels' hits so far, all tiles together: one array per round."""
+        return [seen.hits.sum(axis=0) for seen in self.tiles.rounds]
 
     @property
     def usage(self) -> dict[str, float | None]:
         """QPU seconds of the wrapped backend's tickets."""
         return {f"{self._extra}|{ticket}": used for ticket, used in self.backend.usage.items()}
-
-    def limit_seconds(self, seconds: float | None) -> None:
-        """Limit the wrapped backend, whose shots include the sentinels'."""
-        self.backend.limit_seconds(seconds)
 
     def fingerprint(self) -> str:
         """Return what tells this backend from one of other data or other sentinels."""
@@ -120,7 +128,6 @@ class SentinelBackend(Backend):
         return self._with_count(self.backend.submit(extended, tag), plan, extended)
 
     def _with_sentinels(self, plan: Plan) -> ShotPlan:
-        """Return a plan with the sentinels behind it."""
         check_plan(plan, self.shape)
         pairs = cast(ShotPlan, plan)
         if pairs.total == 0 or self._extra == 0:
@@ -130,7 +137,7 @@ class SentinelBackend(Backend):
 
     def _with_count(self, ticket: str, plan: Plan, extended: ShotPlan) -> str:
         """Return the wrapped backend's ticket with the number of sentinels before it."""
-        outer = f"{len(extended.shots) - len(plan.shots)}|{ticket}"
+        outer = f"{len(extended) - len(plan)}|{ticket}"
         self._plans[outer] = cast(ShotPlan, plan)
         return outer
 
@@ -144,15 +151,20 @@ class SentinelBackend(Backend):
         return self.backend.cancel(self._with_sentinels(plan), tag, inner)
 
     def remarks(self, ticket: str) -> dict[str, Any]:
-        """Return the sentinels' hits, which the plan's do not show."""
-        noted = dict(self.backend.remarks(_without_count(ticket)[1]))
-        if ticket in self._collected:
-            k = self._collected[ticket]
-            noted["sentinels"] = {"shots": self._shots[k].tolist(), "hits": self.hits[k].tolist()}
+        """Return the sentinels' hits; and their share of hits on the tiles that ran each row."""
+        inner = _without_count(ticket)[1]
+        noted, seen = dict(self.backend.remarks(inner)), self._seen.get(ticket)
+        if seen is not None:
+            shots, hits = seen.shots.sum(axis=0), seen.hits.sum(axis=0)
+            noted["sentinels"] = {"shots": shots.tolist(), "hits": hits.tolist()}
+        if seen is not None and self._tiled is not None:
+            ran = self._tiled.tile_shots(inner)
+            rates = ran @ (seen.hits.sum(axis=1) / seen.shots.sum(axis=1)) / ran.sum(axis=1)
+            noted["sentinels"]["rates"] = [round(float(rate), 6) for rate in rates]
         return noted
 
     def collect(self, ticket: str) -> IntArray:
-        """Return the plan's hits; keep the sentinels' and warn where they disagree."""
+        """Return the plan's hits; keep the sentinels', and drop tiles that drift."""
         count, inner = _without_count(ticket)
         try:
             hits: IntArray = self.backend.collect(inner)
@@ -162,40 +174,62 @@ class SentinelBackend(Backend):
                 partial = partial[0][:-count], partial[1][:-count]
             raise JobError(str(error), partial, error.lost) from error
         cut = len(hits) - count
-        if count and ticket not in self._collected:
-            self._keep(ticket, hits[cut:], np.full(count, self.shots))
+        seen = None if self._tiled is None else self._tiled.tile_hits.get(inner)
+        if count:
+            seen = TileHits((DEVICE,), hits[None, cut:], np.full((1, count), self.shots))
+        if seen is not None and ticket not in self._seen:
+            self._seen[ticket] = seen
+            self.tiles.rounds.append(seen)
+            self._judge(len(self._seen) - 1)
         return hits[:cut]
 
-    def _keep(self, ticket: str, hits: IntArray, shots: IntArray) -> None:
-        """Keep what the sentinels of a round saw, and judge all rounds so far."""
-        self._collected[ticket] = look = len(self.hits)
-        self.hits.append(hits)
-        self._shots.append(shots)
-        if look:  # the first round has nothing to disagree with
-            self._judge(self.false_alarm / (look * (look + 1)))
+    def _judge(self, look: int) -> None:
+        """Drop tiles that changed, or say that the device did."""
+        if look == 0:  # the first round has nothing to disagree with
+            return
+        names = sorted(self.tiles.drifting(self.false_alarm / (look * (look + 1))))
+        if not names:
+            return
+        where = ", ".join(names)
+        if self._tiled is not None and 2 * len(names) < len(self.tiles.rounds[-1].names):
+            self._tiled.drop_tiles(set(names))
+            said = (
+                f"the tiles {where} changed between rounds (after {look + 1} rounds), and are not "
+                "used any more; what they measured stays in the counts."
+            )
+        else:
+            said = (
+                f"the diagonal changed between rounds (p = {self.drift().p_value:.2g} after "
+                f"{look + 1} rounds) on {where}: the noise of the device drifts, so rounds are not "
+                "of one kernel, and no tile is dropped. Recalibrate, or estimate and mitigate each "
+                "round by itself."
+            )
+        warnings.warn(said, DriftWarning, stacklevel=3)
+
+    def _counts(self) -> tuple[IntArray, IntArray]:
+        """Return hits and shots of all tiles together, rounds by points."""
+        size = len(self._seen), len(self._points)
+        totals = [seen.shots.sum(axis=0) for seen in self.tiles.rounds]
+        return np.reshape(self.hits, size), np.reshape(totals, size)
 
     def estimate(self, n_qubits: int) -> Depolarising:
         """Return the survival probability from all rounds so far."""
-        return estimate_depolarising(np.ravel(self.hits), np.ravel(self._shots), n_qubits)
+        hits, shots = self._counts()
+        return estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
 
-    def drift(self, false_alarm: float | None = None) -> Drift:
+    def drift(self) -> Drift:
         """Test whether the rounds so far agree."""
-        level = self.false_alarm if false_alarm is None else false_alarm
-        size = len(self.hits), len(self._points)
-        hits, shots = np.reshape(self.hits, size), np.reshape(self._shots, size)
-        return check_drift(hits, shots, false_alarm=level)
+        return check_drift(*self._counts(), false_alarm=self.false_alarm)
 
-    def _judge(self, false_alarm: float) -> None:
-        """Warn where rounds disagree."""
-        result = self.drift(false_alarm)
-        if result.drifted:
-            warnings.warn(
-                f"the diagonal changed between rounds (p = {result.p_value:.2g} after "
-                f"{len(self.hits)} rounds): the noise drifts, so rounds are not of one kernel. "
-                "Recalibrate, or estimate and mitigate each round by itself.",
-                DriftWarning,
-                stacklevel=4,
-            )
+    def pair_survival(self, n_qubits: int) -> FloatArray:
+        """Return the survival probability of each pair's shots, a matrix of the kernel's shape.
+
+        Passed to :func:`~aqka.backends.diagonal.mitigate_depolarising` it takes out the noise of
+        just the tiles that ran them, so that uneven tiles leave nothing behind.
+        """
+        rounds = ((plan, self.remarks(ticket)) for ticket, plan in self._plans.items())
+        mean = self.estimate(n_qubits).survival
+        return survival_of_pairs(rounds, mean, self.shape[0], n_qubits)
 
 
 def _without_count(ticket: str) -> tuple[int, str]:
@@ -204,97 +238,3 @@ def _without_count(ticket: str) -> tuple[int, str]:
     if not bar or not count.isdecimal():
         raise InputError(f"ticket {ticket!r} was not made by submit(); pass it as it was returned.")
     return int(count), inner
-
-
-@dataclass
-class TileSentinelBackend(SentinelBackend):
-    """Wraps a backend with tiles: with every plan each tile measures some diagonal entries.
-
-    They take a few rows of the round's first job, in which all tiles measure at once, and the
-    tiles that the plan's last row leaves idle. A tile whose entries change between rounds is
-    dropped from the next one, with a :class:`~aqka.backends.sentinel.DriftWarning` that names it;
-    where half of the tiles or more have changed, it is the device that drifts, and none is dropped.
-
-    Attributes
-    ----------
-    backend, points, shots, false_alarm
-        As of :class:`~aqka.backends.sentinel.SentinelBackend`; ``shots`` are those of each point on
-        each tile, at least.
-    hits
-        Hits of each round and point, all tiles together.
-    tiles
-        What was seen of each tile.
-
-    Notes
-    -----
-    Which tiles were dropped is known to this object alone: after a crash, tiles are judged anew.
-    """
-
-    tiles: TileWatch = field(default_factory=TileWatch)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.backend, JobBackend) or self.backend.tiling is None:
-            raise InputError(
-                f"backend must have tiles, got {type(self.backend).__name__} without; make it with "
-                "tiles='auto', or take SentinelBackend."
-            )
-        self._tiled = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
-        self.backend, self._extra = self._tiled, 0  # it adds what each tile measures
-
-    def collect(self, ticket: str) -> IntArray:
-        """Return the plan's hits; keep the sentinels', and drop tiles that drift."""
-        hits = super().collect(ticket)
-        seen = self._tiled.tile_hits(_without_count(ticket)[1])
-        if seen is not None and ticket not in self._collected:
-            self.tiles.rounds.append(seen)
-            self._keep(ticket, seen.hits.sum(axis=0), seen.shots.sum(axis=0))
-        return hits
-
-    def remarks(self, ticket: str) -> dict[str, Any]:
-        """Return the sentinels' hits; and their share of hits on the tiles that ran each row."""
-        noted = super().remarks(ticket)
-        if ticket in self._collected:
-            seen = self.tiles.rounds[self._collected[ticket]]
-            shots = self._tiled.tile_shots(_without_count(ticket)[1])
-            rates = shots @ (seen.hits.sum(axis=1) / seen.shots.sum(axis=1)) / shots.sum(axis=1)
-            noted["sentinels"]["rates"] = [round(float(rate), 6) for rate in rates]
-        return noted
-
-    def _judge(self, false_alarm: float) -> None:
-        """Drop tiles that changed, or say that the device did."""
-        names = sorted(self.tiles.drifting(false_alarm))
-        if not names:
-            return
-        said = f"{', '.join(names)} changed between rounds (after {len(self.hits)} rounds)"
-        if 2 * len(names) >= len(self.tiles.rounds[-1].names):
-            remedy = (
-                "so many that the device drifts and not its tiles; none was dropped. "
-                "Recalibrate, or estimate and mitigate each round by itself."
-            )
-        else:
-            self._tiled.drop_tiles(set(names))
-            remedy = "and are not used any more; what they measured stays in the counts."
-        warnings.warn(f"the tiles {said}, {remedy}", DriftWarning, stacklevel=4)
-
-    def pair_survival(self, n_qubits: int) -> FloatArray:
-        """Return the survival probability of each pair's shots, a matrix of the kernel's shape.
-
-        A pair's shots come from a few tiles, and its survival is their mean, weighted by shots.
-        Passed to :func:`~aqka.backends.sentinel.mitigate_depolarising` it takes out the noise of
-        just these tiles, so that uneven tiles leave nothing behind. Pairs without shots in the
-        rounds that this object has submitted get the mean of all tiles.
-        """
-        found = {name: one.survival for name, one in self.tiles.survival(n_qubits).items()}
-        kept, total = np.zeros(self.shape), np.zeros(self.shape)
-        for ticket, k in self._collected.items():
-            if ticket not in self._plans:
-                continue
-            plan, shots = self._plans[ticket], self._tiled.tile_shots(_without_count(ticket)[1])
-            survival = np.array([found[name] for name in self.tiles.rounds[k].names])
-            np.add.at(kept, (plan.rows, plan.cols), shots @ survival)
-            np.add.at(total, (plan.rows, plan.cols), shots.sum(axis=1))
-        if self.shape[0] == self.shape[1]:  # of a training kernel: a pair has one entry of two
-            kept, total = kept + kept.T, total + total.T
-        mean = float(np.mean(list(found.values())))
-        return np.where(total > 0, kept / np.maximum(total, 1), mean)

@@ -3,6 +3,7 @@
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from aqka._util.arrays import (
     as_kernel,
     digest,
 )
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, check_measures_pairs, check_plan
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_of_bits
 from aqka.core.plans import Plan, ShotPlan
@@ -47,17 +48,17 @@ def tag_seed(seed: int, tag: str) -> int:
 
 
 class SimulatedBackend(Backend):
-    """Keeps submitted plans in memory; a subclass draws hits that depend on seed, tag and plan."""
+    """Keeps submitted plans in memory; a subclass draws hits that depend on seed, tag and plan.
+
+    The same tag gives the same hits at no cost, so a lost ticket is simply drawn again.
+    """
+
+    replayable = True
 
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
         self._plans: dict[str, Plan] = {}
         self._flip_chances: FloatArray | None = None  # of each pair, as far as it was measured
-
-    @property
-    def replayable(self) -> bool:
-        """The same tag gives the same hits at no cost, so a lost ticket is simply drawn again."""
-        return True
 
     @abstractmethod
     def _identity(self) -> list[str]:
@@ -68,13 +69,13 @@ class SimulatedBackend(Backend):
         parts = ", ".join([*self._identity(), f"seed={self._seed}"])
         return f"{type(self).__name__}({parts})"
 
-    @abstractmethod
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
-        """Return the hits of a plan, with all randomness from ``rng``."""
+        """Return the hits of a plan, with all randomness from ``rng``, if it measures pairs."""
+        raise NotImplementedError
 
-    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
-        """Return the probabilities of all outcomes of pairs, a row each, for ``flipped_bits``."""
-        raise TypeError(f"{type(self).__name__} must write _flip_probabilities for flipped_bits.")
+    def _probabilities(self, plan: Any, rows: IntArray) -> FloatArray:
+        """Return the probabilities of all outcomes of rows of a plan, of pairs for flipped bits."""
+        raise NotImplementedError
 
     def _draw_flips(self, plan: ShotPlan, rng: Generator) -> IntArray:
         """Return how many shots of each pair have 0, 1, … flipped bits."""
@@ -84,16 +85,16 @@ class SimulatedBackend(Backend):
         chances, ones = self._flip_chances, np.bitwise_count(np.arange(2**plan.bits))
         unknown = np.isnan(chances[plan.rows, plan.cols, 0])
         for rows in _batches(plan.shots * unknown, plan.bits):
-            found = self._flip_probabilities(plan, rows) @ np.eye(plan.bits + 1)[ones]
+            found = self._probabilities(plan, rows) @ np.eye(plan.bits + 1)[ones]
             chances[plan.rows[rows], plan.cols[rows]] = found / found.sum(axis=1, keepdims=True)
         answer, run = plan.no_answer(), plan.shots > 0
         pairs = chances[plan.rows[run], plan.cols[run]]
         answer[run] = rng.multinomial(plan.shots[run], pairs)
         return answer
 
-    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        """Return the outcomes of a plan of points; a subclass with ``n_qubits`` writes it."""
-        raise TypeError(f"{type(self).__name__} has n_qubits, so it must write _draw_points.")
+    def _draw_points(self, plan: Any, rng: Generator) -> OutcomeCounts:
+        """Return the outcomes of a plan of points, of a backend with ``n_qubits``."""
+        return draw_outcomes(plan, partial(self._probabilities, plan), rng)
 
     def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
         """Return what is read of reference states; the default reads without errors."""
@@ -101,6 +102,8 @@ class SimulatedBackend(Backend):
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
+        if not isinstance(plan, OutcomePlan):
+            check_measures_pairs(self)
         check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         waiting = self._plans.get(tag)
         if waiting is not None and not waiting.equals(plan):
@@ -129,14 +132,18 @@ class SimulatedBackend(Backend):
 class ExactBackend(SimulatedBackend):
     """Draws each pair's hits from Binomial(shots, K_ij); a subclass computes the kernel."""
 
-    @property
-    def has_kernel(self) -> bool:
-        """A kernel that can be computed."""
-        return True
+    has_kernel = True
+    _kernel: FloatArray | None = None
 
     @abstractmethod
-    def kernel(self) -> FloatArray:
+    def _compute_kernel(self) -> FloatArray:
         """Return the exact kernel, rows by columns."""
+
+    def kernel(self) -> FloatArray:
+        """Return the exact kernel, rows by columns; it is computed at the first call."""
+        if self._kernel is None:
+            self._kernel = self._compute_kernel()
+        return self._kernel
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
@@ -147,11 +154,11 @@ class MatrixBackend(ExactBackend):
 
     Parameters
     ----------
-    kernel
+    kernel : array-like
         Square and symmetric for training; with ``rectangular``, any test-by-train block.
-    rectangular
+    rectangular : bool, default=False
         Whether rows and columns are different points.
-    seed
+    seed : int, default=0
         The hits depend on it, on the tag and on the plan, and on nothing else.
 
     Examples
@@ -165,36 +172,30 @@ class MatrixBackend(ExactBackend):
 
     def __init__(self, kernel: ArrayLike, *, rectangular: bool = False, seed: int = 0) -> None:
         super().__init__(seed)
-        self._kernel = as_kernel(kernel, "kernel", square=not rectangular)
+        self._given = as_kernel(kernel, "kernel", square=not rectangular)
 
-    def kernel(self) -> FloatArray:
-        """Return the kernel that was given."""
-        return self._kernel
+    def _compute_kernel(self) -> FloatArray:
+        return self._given
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
-        rows, cols = self._kernel.shape
+        rows, cols = self._given.shape
         return rows, cols
 
     def _identity(self) -> list[str]:
-        return [f"kernel={digest(self._kernel)}"]
+        return [f"kernel={digest(self._given)}"]
 
 
-BATCH_PROBABILITIES = 2**20
-"""Probabilities of a batch, which bounds its memory; draws depend on it."""
+BATCH_PROBABILITIES = 2**20  # probabilities of a batch, which bounds its memory; draws depend on it
 
-MOST_SHOTS_ONE_BY_ONE = 10**8
-"""The most shots of a plan that are drawn one by one: they take 5 GB."""
-
-Probabilities = Callable[[IntArray], FloatArray]
-"""From rows of a plan to the probabilities of all their outcomes, a row each."""
+MOST_SHOTS_ONE_BY_ONE = 10**8  # the most shots of a plan that are drawn one by one: they take 5 GB
 
 
 def draw_outcomes(
-    plan: OutcomePlan, probabilities: Probabilities, random: Generator
+    plan: OutcomePlan, probabilities: Callable[[IntArray], FloatArray], random: Generator
 ) -> OutcomeCounts:
-    """Return outcomes of every row of a plan, drawn from its probabilities."""
+    """Return outcomes of every row of a plan, drawn from the probabilities of some rows."""
     if plan.n_qubits > MAX_DENSE_QUBITS:
         check_shots_one_by_one(plan)
     parts = []
@@ -205,10 +206,10 @@ def draw_outcomes(
             found = OutcomeCounts.of_dense(random.multinomial(plan.shots[rows], p))
             parts.append((rows[found.rows], found.outcomes, found.counts))
         else:  # far more outcomes than shots
-            parts += [
-                (np.repeat(row, len(drawn)), drawn, np.ones_like(drawn))
-                for row, drawn in zip(rows, _by_shots(p, plan.shots[rows], random), strict=True)
-            ]
+            for row, chances in zip(rows, np.cumsum(p, axis=1), strict=True):
+                drawn = np.searchsorted(chances, random.random(plan.shots[row]), side="right")
+                drawn = np.minimum(drawn, len(chances) - 1).astype(np.int64)
+                parts.append((np.repeat(row, len(drawn)), drawn, np.ones_like(drawn)))
     return _joined(parts)
 
 
@@ -246,12 +247,6 @@ def _batches(shots: IntArray, n_qubits: int) -> Iterator[IntArray]:
         yield rows[start : start + size]
 
 
-def _by_shots(p: FloatArray, shots: IntArray, random: Generator) -> Iterator[IntArray]:
-    for row, count in zip(np.cumsum(p, axis=1), shots, strict=True):
-        drawn = np.searchsorted(row, random.random(count), side="right")
-        yield np.minimum(drawn, len(row) - 1).astype(np.int64)
-
-
 def _joined(parts: list[tuple[IntArray, IntArray, IntArray]]) -> OutcomeCounts:
     none = np.zeros(0, dtype=np.int64)
     return OutcomeCounts(*(np.concatenate([none, *(part[k] for part in parts)]) for k in range(3)))
@@ -266,14 +261,14 @@ def draw_points(plan: PointPlan, states: ComplexArray, random: Generator) -> Out
             lambda rows: outcome_probabilities(states[plan.points[rows]], letters[rows]),
             random,
         )
-    parts, last, state = [np.zeros((3, 0), dtype=np.int64)], -1, states[:0]
+    parts, last, state = [], -1, states[:0]
     for row in np.flatnonzero(plan.shots):
         if plan.points[row] != last:  # copied once: a simulator keeps points as columns
             last = int(plan.points[row])
             state = np.ascontiguousarray(states[last], dtype=np.complex128)
         outcomes, counts = draw_bit_by_bit(state, letters[row], int(plan.shots[row]), random)
-        parts.append(np.stack([np.full(len(counts), row), outcomes, counts]))
-    return OutcomeCounts(*np.concatenate(parts, axis=1))
+        parts.append((np.full(len(counts), row), outcomes, counts))
+    return _joined(parts)
 
 
 def draw_bit_by_bit(

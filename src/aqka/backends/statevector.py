@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
+from aqka.backends._programs import PAIRS, FeatureMapBackend
 from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
     circuit_digest,
     fidelity_circuit,
-    lattice_of,
 )
 from aqka.backends.simulated import ExactBackend, draw_points
 from aqka.core.outcomes import OutcomeCounts
@@ -89,14 +89,7 @@ def zz_states(X: FloatArray, repetitions: int = 2) -> ComplexArray:
 
 
 def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
-    """Return the exact fidelity kernel |⟨φ(x)|φ(y)⟩|² of the ZZ map (Eq. 3).
-
-    Examples
-    --------
-    >>> zz_kernel(np.array([[0.1, 0.2], [1.0, 2.0]])).round(3)
-    array([[1.   , 0.028],
-           [0.028, 1.   ]])
-    """
+    """Return the exact fidelity kernel |⟨φ(x)|φ(y)⟩|² of the ZZ map (Eq. 3)."""
     rows = zz_states(X)
     others = rows if columns is None else zz_states(columns)
     overlaps = rows @ others.conj().T
@@ -106,32 +99,31 @@ def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
 MAX_PLAIN_QUBITS = 10
 MAX_STATE_BYTES = 2**33
 MAX_STATE_QUBITS = 24
-SLOW_AMPLITUDES = 2**24
-"""Numbers of all states together that take seconds to simulate."""
+SLOW_AMPLITUDES = 2**24  # numbers of all states together that take seconds to simulate
 MORE_QUBITS = (
     "For more qubits measure points of a circuit of few layers: the backend 'light-cone' "
     "(LightConeBackend) with design = 'points'."
 )
 
 
-class StatevectorBackend(ExactBackend):
+class StatevectorBackend(FeatureMapBackend, ExactBackend):
     """Computes K_ij = |⟨φ(x_i)|φ(x_j)⟩|² exactly and draws shots from it.
 
     The N states are simulated in bulk when they are first needed, and kept.
 
     Parameters
     ----------
-    X
+    X : array-like
         Data, one row per point: the rows of the kernel.
-    feature_map
+    feature_map : QuantumCircuit, callable or str, default=None
         A Qiskit ``QuantumCircuit`` whose k-th parameter (in the order of
         ``circuit.parameters``) takes column k of the data; or a PennyLane function ``f(x)`` that
         applies operations for one point; or ``"zz"``, ``"zz-full"`` or ``"z"``, with two
         repetitions and one qubit per feature. None is ``"zz"``, whose entanglement is linear.
-    columns
+    columns : array-like, default=None
         Other points, the columns of a rectangular test-by-train kernel; None compares ``X``
         with itself.
-    seed
+    seed : int, default=0
         The hits depend on it, on the tag and on the plan, and on nothing else.
 
     Notes
@@ -162,68 +154,51 @@ class StatevectorBackend(ExactBackend):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        rows, others = as_rows_and_columns(X, columns)
-        self._n_rows = len(rows)
+        self._rows, self._columns = as_rows_and_columns(X, columns)
         self._square = columns is None
         # One stack, so that rows and columns share one simulation.
-        self._points = rows if self._square else np.concatenate([rows, others])
+        both = [self._rows] if self._square else [self._rows, self._columns]
+        self._points = np.concatenate(both)
         _check_memory(self._points, feature_map)
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
         # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
         named_zz = feature_map is None or feature_map == "zz"
         self._is_zz = named_zz and self._points.shape[1] <= MAX_PLAIN_QUBITS
-        self._circuit: QuantumCircuit | None = None
         if not self._is_zz and not callable(feature_map):
-            self._circuit = as_feature_map(feature_map, self._points.shape[1])
-        self._states: ComplexArray | None = None
-        self._kernel: FloatArray | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the kernel."""
-        n_columns = self._n_rows if self._square else len(self._points) - self._n_rows
-        return self._n_rows, n_columns
-
-    @property
-    def lattice(self) -> IntArray | None:
-        """Pairs of qubits that the circuit's gates act on; None: neighbours on a line."""
-        return lattice_of(self._circuit)
+            self._map = as_feature_map(feature_map, self._points.shape[1])
 
     @property
     def n_qubits(self) -> int:
         """Qubits of the feature map."""
-        if self._circuit is not None:
-            return int(self._circuit.num_qubits)
+        if self._map is not None:
+            return super().n_qubits
         if self._is_zz:
             return int(self._points.shape[1])
-        return int(self._all_states().shape[1]).bit_length() - 1
+        return int(self._all_states.shape[1]).bit_length() - 1
 
     def states(self) -> ComplexArray:
         """Return the states of the points of ``X``, one per row."""
-        return self._all_states()[: self._n_rows]
+        return self._all_states[: len(self._rows)]
 
-    def kernel(self) -> FloatArray:
-        """Return the exact kernel, rows by columns."""
-        if self._kernel is None:
-            columns = None if self._square else self._all_states()[self._n_rows :]
-            self._kernel = fidelities(self.states(), columns)
-        return self._kernel
+    def _compute_kernel(self) -> FloatArray:
+        return fidelities(
+            self.states(), None if self._square else self._all_states[len(self._rows) :]
+        )
 
     @property
     def flipped_bits(self) -> int | None:
         """Qubits of a circuit; None of a PennyLane function, whose inverse is not known."""
-        return self.n_qubits if self._is_zz or self._circuit is not None else None
+        return self.n_qubits if self._is_zz or self._map is not None else None
 
     @cached_property
     def _pair_circuit(self) -> "QuantumCircuit":
-        chosen = as_feature_map(self._circuit, self._points.shape[1])
+        chosen = as_feature_map(self._map, self._points.shape[1])
         return fidelity_circuit(chosen).remove_final_measurements(inplace=False)
 
-    def _flip_probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
-        points, first = self._points, 0 if self._square else self._n_rows
-        both = [points[plan.rows[rows]], points[first + plan.cols[rows]]]
-        states = simulate(self._pair_circuit, np.concatenate(both, axis=1))
+    def _probabilities(self, plan: ShotPlan, rows: IntArray) -> FloatArray:
+        values = PAIRS.values(plan, rows, self._rows, self._columns)
+        states = simulate(self._pair_circuit, values)
         return np.asarray(states.real**2 + states.imag**2)
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
@@ -232,43 +207,36 @@ class StatevectorBackend(ExactBackend):
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has: but for the last digits, in
         # which processors differ.
-        if self._circuit is not None:
-            which = circuit_digest(self._circuit)
+        if self._map is not None:
+            which = circuit_digest(self._map)
         else:
             which = "zz" if self._is_zz else digest(self.kernel().round(6))
-        return [f"X={digest(self._points)}", f"rows={self._n_rows}", f"feature_map={which}"]
+        return [f"X={digest(self._points)}", f"rows={len(self._rows)}", f"feature_map={which}"]
 
+    @cached_property
     def _all_states(self) -> ComplexArray:
-        if self._states is None:
-            try:
-                self._states = self._simulate()
-            except MemoryError as error:
-                raise InputError(
-                    f"the states of {len(self._points)} points of {self._points.shape[1]} features "
-                    "do not fit into the memory that this process may use; take fewer points, or "
-                    f"reduce X to fewer columns. {MORE_QUBITS}"
-                ) from error
-        return self._states
-
-    def _simulate(self) -> ComplexArray:
-        if self._is_zz:
-            return zz_states(self._points)
-        if self._circuit is not None:
-            if len(self._points) << self._circuit.num_qubits > SLOW_AMPLITUDES:
-                warnings.warn(
-                    f"whole states of {self._circuit.num_qubits} qubits are slow to simulate. "
-                    f"{MORE_QUBITS}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-            return simulate(self._circuit, self._points)
-        assert self._function is not None
-        return simulate_qfunc(self._function, self._points)
+        """The states of rows and columns."""
+        if self._map is not None and len(self._points) << self.n_qubits > SLOW_AMPLITUDES:
+            warnings.warn(
+                f"whole states of {self.n_qubits} qubits are slow to simulate. {MORE_QUBITS}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        try:
+            if self._function is not None:
+                return simulate_qfunc(self._function, self._points)
+            return zz_states(self._points) if self._is_zz else simulate(self._map, self._points)
+        except MemoryError as error:
+            raise InputError(
+                f"the states of {len(self._points)} points of {self._points.shape[1]} features "
+                "do not fit into the memory that this process may use; take fewer points, or "
+                f"reduce X to fewer columns. {MORE_QUBITS}"
+            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what to pickle: a PennyLane function is replaced by the states it prepares."""
         if self._function is not None:
-            self._all_states()
+            self.states()
         return {**self.__dict__, "_function": None}
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction
+from aqka._util.arrays import as_count, as_fraction
 from aqka._util.optional import require
 from aqka._util.text import percent
 from aqka.backends._noisy.models import used_qubits
-from aqka.backends._programs import Program, SentCircuits
+from aqka.backends._programs import Program, SentCircuit, SentCircuits
 from aqka.backends._tiles.picture import Marks, draw_chip
 from aqka.backends._tiles.places import (
     Calibration,
@@ -209,37 +209,25 @@ def find_tiles(
     return Tiling(tuple(chosen), best, median, len(every), rule, calibration, shape)
 
 
-@dataclass(frozen=True)
-class TiledCircuit:
-    """A circuit whose tiles have parameters and a classical register of their own."""
-
-    circuit: "QuantumCircuit"  # on the device's qubits; registers are called as their places are
-    columns: IntArray  # for each of its parameters, the number among those of all tiles
-
-    def flat(self, values: FloatArray) -> FloatArray:
-        """Return values of rows by tiles by parameters in the order of ``circuit.parameters``."""
-        return np.asarray(values.reshape(len(values), -1)[:, self.columns])
-
-
-def tile_circuit(shape: Shape, places: tuple[Place, ...], n_qubits: int) -> TiledCircuit:
+def tile_circuit(shape: Shape, places: tuple[Place, ...], n_qubits: int) -> SentCircuit:
     """Return the shape's circuit once on every place of a device of ``n_qubits``.
 
     The copies are the transpiled circuit itself, gate by gate: nothing is transpiled again, so
-    that each tile does what the circuit alone would do there.
+    that each tile does what the circuit alone would do there. Each has parameters and a classical
+    register of its own, which are called as its place is.
     """
     module = require("qiskit.circuit", "qiskit")
     small, free = shape.circuit, list(shape.circuit.parameters)
     circuit: QuantumCircuit = module.QuantumCircuit(n_qubits)
-    number = {}
-    for k, place in enumerate(places):
+    parameters: list[Any] = []
+    for place in places:
         own = module.ParameterVector(place.name, len(free))
-        number.update({parameter: k * len(free) + j for j, parameter in enumerate(own)})
+        parameters += own
         register = module.ClassicalRegister(small.num_clbits, place.name)
         circuit.add_register(register)
         copy = small.assign_parameters(dict(zip(free, own, strict=True)))
         circuit.compose(copy, qubits=list(place.qubits), clbits=list(register), inplace=True)
-    columns = np.array([number[parameter] for parameter in circuit.parameters], dtype=np.int64)
-    return TiledCircuit(circuit, columns)
+    return SentCircuit(circuit, parameters, [], [])
 
 
 class TilesInUse:
@@ -252,7 +240,7 @@ class TilesInUse:
         self._device, self.rule = device, rule
         self._found: dict[str, Tiling] = {}
         self._dropped: set[str] = set()
-        self._tiled: dict[tuple[str, ...], TiledCircuit] = {}
+        self._tiled: dict[tuple[str, ...], SentCircuit] = {}
 
     def find(self, program: Program, circuits: SentCircuits) -> Tiling:
         """Return the tiles of a program's circuit."""
@@ -268,7 +256,7 @@ class TilesInUse:
             tiling.without(self._dropped | names)
         self._dropped |= names
 
-    def tiled(self, program: Program, circuits: SentCircuits, n_tiles: int) -> TiledCircuit:
+    def tiled(self, program: Program, circuits: SentCircuits, n_tiles: int) -> SentCircuit:
         """Return a program's circuit on so many tiles, in the order of their names.
 
         Where a submission was begun with another number than there are now, before a tile was

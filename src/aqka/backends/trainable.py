@@ -20,8 +20,7 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-DIGITS = 6
-"""Digits of θ behind the point: more are noise, and processors differ in the last ones."""
+DIGITS = 6  # digits of θ behind the point: more are noise, and processors differ in the last ones
 
 
 class TrainableMap:
@@ -73,7 +72,7 @@ class TrainableMap:
     def bind(self, theta: FloatArray) -> Any:
         """Return the map with θ put in, as backends, estimators and studies take it."""
         if self._function is not None:
-            return BoundFunction(self._function, theta)
+            return partial(_at_theta, self._function, theta)
         return self.circuit.assign_parameters(dict(zip(self.trainable, theta, strict=True)))
 
     def rows(self, X: FloatArray, theta: FloatArray) -> FloatArray:
@@ -83,15 +82,8 @@ class TrainableMap:
         return both[:, [place[p] for p in self.circuit.parameters]]
 
 
-class BoundFunction:
-    """A PennyLane function of (x, θ) with θ put in: a feature map of x alone."""
-
-    def __init__(self, function: Callable[..., Any], theta: FloatArray) -> None:
-        self.function, self.theta = function, theta
-
-    def __call__(self, x: Any) -> None:
-        """Apply the operations of one point."""
-        self.function(x, self.theta)
+def _at_theta(function: Callable[..., Any], theta: FloatArray, x: Any) -> None:
+    function(x, theta)
 
 
 def _scaled(function: Callable[..., Any], x: Any, theta: Any) -> None:
@@ -233,6 +225,8 @@ class MapBackend(Backend):
     usage = wrapped("usage")
     remarks = wrapped("remarks")
     workload = wrapped("workload")
+    open = wrapped("open")
+    close = wrapped("close")
 
     def _points(self, theta: FloatArray) -> FloatArray:
         return np.concatenate([self._made.rows(self._X, each) for each in theta])

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from importlib.metadata import entry_points
 from typing import Annotated, Any, NoReturn
 
@@ -63,13 +62,12 @@ def doctor(as_json: AsJson = False) -> None:
 
     facts, extras = platform_facts(), examine()
     if as_json:
-        found = {"versions": facts, "extras": [asdict(extra) for extra in extras]}
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps({"versions": facts, "extras": extras}, indent=2))
         return
     console = Console()
     console.print(_listed(facts))
     headings = ["extra", "for", "installed", "to install"]
-    rows = [(one.name, one.purpose, _listed(one.installed), one.command) for one in extras]
+    rows = [(x["name"], x["purpose"], _listed(x["installed"]), x["command"]) for x in extras]
     console.print(make_table(None, headings, rows, left=headings))
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from aqka._util.progress_bar import progress_bar
 from aqka._util.text import percent
@@ -46,18 +45,16 @@ def demo(
     if as_json:
         typer.echo(json.dumps(asdict(finished) | {"picture": saved}, indent=2))
         return
-    Console().print(_iris_table(finished))
-    for line in _iris_lines(finished):
-        say(line)
+    _print_demo(finished, Console())
     if saved:
         say(f"Picture: {saved}")
 
 
-def _iris_table(demo: "IrisDemo") -> Table:
-    """Return what each step costs, from the usual way to ours."""
+def _print_demo(demo: "IrisDemo", console: Console) -> None:
+    """Print what each step costs and saves, from the usual way to ours, and where none helps."""
     import numpy as np
 
-    from aqka.demo.iris import STEPS
+    from aqka.demo.iris import RATE, STEPS
     from aqka.planning.budget import duration
 
     rows = []
@@ -73,32 +70,23 @@ def _iris_table(demo: "IrisDemo") -> Table:
     table.add_row("the kernel, exactly", percent(float(np.mean(demo.exact)), 1))
     table.add_row("a plain SVM", percent(float(np.mean(demo.plain_svm)), 1), *free)
     table.add_row("the largest class", percent(float(np.mean(demo.majority)), 1), *free)
-    return table
-
-
-def _iris_lines(demo: "IrisDemo") -> list[str]:
-    """Return what each step saves of the one before it, and where none of it helps."""
-    import numpy as np
-
-    from aqka.demo.iris import RATE, STEPS
-
+    console.print(table)
     seconds = [demo.bill(step.name).seconds for step in STEPS]
     saved = []
     for step, before, after in zip(STEPS[1:], seconds, seconds[1:], strict=False):
         helps = before / after > MATTERS
         saved.append(f"{step.name} " + (f"{before / after:.1f} ×" if helps else "brings nothing"))
-    said = [f"Less QPU time by step: {'; '.join(saved)}."]
-    errors = [demo.mean(step.name)[1] for step in STEPS]
+    errors, sure = [demo.mean(step.name)[1] for step in STEPS], ""
     if np.all(np.isfinite(errors)):
-        said[0] += f" Accuracies have standard errors of at most {percent(max(errors), 1)}."
+        sure = f" Accuracies have standard errors of at most {percent(max(errors), 1)}."
+    say(f"Less QPU time by step: {'; '.join(saved)}.{sure}")
     if np.mean(demo.plain_svm) >= np.mean(demo.exact):
-        said.append(
+        say(
             "Where it does not help: a plain SVM on the same data is at least as good, and four "
             "qubits can be simulated. Run aqka check before you buy shots for your own data."
         )
-    said.append(
+    say(
         "Shots are simulated without noise, and their numbers were fixed before the first one. QPU "
         "time by IBM's formula, 2 s a job and about 350 µs an execution; "
         f"${RATE:g} a minute was IBM's list price, pay as you go, in May 2026."
     )
-    return said

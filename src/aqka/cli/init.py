@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,7 +16,7 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.insight.fold_scores import FoldScores
-    from aqka.insight.preflight import Preflight
+    from aqka.insight.recommendation import Preflight
     from aqka.study.check import StudyCheck
 
 SHOWN = 5  # settings of the scan
@@ -51,10 +51,12 @@ def init(
     """
     from aqka.study.new_study import example, study_of_data
 
-    given = {"target": target, "task": task, "id": id, "features": features, "drop": drop}
-    named = [name for name, value in given.items() if value is not None]
-    if data is None and named:
-        raise InputError(f"--{named[0]} is about columns of a file; name the file with --data.")
+    options = {"target": target, "task": task, "id": id, "features": features, "drop": drop}
+    given: dict[str, Any] = {name: str(it) for name, it in options.items() if it is not None}
+    if data is None and given:
+        first = next(iter(given))
+        raise InputError(f"--{first} is about columns of a file; name the file with --data.")
+    given |= {name: given[name].split(",") for name in ("features", "drop") if name in given}
     if study.exists():
         raise InputError(f"{inert(study, 300)} exists already; name another file.")
     found: Preflight | None = None
@@ -62,16 +64,7 @@ def init(
     if data is None:
         text = example(study.name)
     else:
-        text, found, said = study_of_data(
-            study,
-            data,
-            run_with_bar,
-            target=target,
-            task=None if task is None else task.value,
-            id=id,
-            features=None if features is None else features.split(","),
-            drop=[] if drop is None else drop.split(","),
-        )
+        text, found, said = study_of_data(study, data, run_with_bar, **given)
     with (
         explained(f"{inert(study, 300)} cannot be written"),
         study.open("x", encoding="utf-8") as stream,
@@ -82,7 +75,7 @@ def init(
         said.append(
             f"The best of the settings that were tried are in it; expected "
             f"{found.metrics[0]}: about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
-            f"(guessing: {found.evidence.guessing.means[0]:.2f})."
+            f"(guessing: {found.guessing.means[0]:.2f})."
         )
     said.append(
         f"{inert(study, 300)} is written; edit it, then: aqka check {quoted(study)} && "
@@ -164,7 +157,7 @@ def print_check(
 
 
 def _sentences(found: "Preflight", shots: str) -> list[str]:
-    kernel, geometric, forecast = found.concentration, found.geometric, found.evidence.forecast
+    kernel, geometric, forecast = found.concentration, found.geometric, found.forecast
     seen, fewer = "", ""
     if forecast is not None:
         how = "simulates the study's allocator and learner on" if found.null is None else "takes"
@@ -198,7 +191,7 @@ def _about_features(found: "Preflight") -> list[str]:
 
     if found.linear_share is None or found.null is None:
         return []
-    gap = difference(found.evidence.own, found.null)
+    gap = difference(found.own, found.null)
     learnt = "clearly better" if gap.clear else "not clearly better: it has learnt nothing"
     return [
         f"A linear model of the columns explains {percent(found.linear_share, 1)} of the "

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,7 @@ from aqka.cli.options import AsJson, make_table
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
-    from aqka.runs.audit import Audit
+    from aqka.runs.history import History
     from aqka.runs.ledger import Entry
 
 app = typer.Typer(help="Check, show and export the ledger of a run.", no_args_is_help=True)
@@ -33,7 +32,7 @@ def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
     """
     found = _check(run)
     if as_json:
-        typer.echo(json.dumps(asdict(found) | {"summary": found.summary}, indent=2))
+        typer.echo(json.dumps(found.audit() | {"summary": found.summary}, indent=2))
     else:
         typer.echo(found.summary)
         if found.qpu_seconds:  # a device that runs in this process reports 0
@@ -76,7 +75,7 @@ def export(
     typer.echo(f"{inert(target, limit=None)}: {rows} rows")
 
 
-def _check(run: Path) -> "Audit":
+def _check(run: Path) -> "History":
     """Check a ledger, and whether it belongs to the files of a study's run beside it."""
     from aqka.runs.audit import verify as check
     from aqka.study.directory import STUDY_NAME
@@ -88,13 +87,12 @@ def _check(run: Path) -> "Audit":
     try:
         _ = RunStore(run).training
     except (InputError, LedgerError) as error:
-        return replace(found, sound=False, problems=[inert(error, limit=None)])
+        found.problems.append(inert(error, limit=None))
     return found
 
 
-def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "Audit"]:
+def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "History"]:
     """Return the entries that can be read, safe to print, and what an audit says of the whole."""
-    from aqka.runs.audit import Audit
     from aqka.runs.history import fold
     from aqka.runs.ledger import Ledger, ledger_path
 
@@ -107,7 +105,7 @@ def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "Audit"]:
             yield entry
 
     with Ledger(ledger_path(path)) as ledger:
-        return lines, Audit.of(fold(note_lines(ledger.entries()), keep_rounds=False))
+        return lines, fold(note_lines(ledger.entries()), keep_rounds=False)
 
 
 def _facts(entry: "Entry") -> dict[str, str]:

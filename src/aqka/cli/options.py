@@ -33,14 +33,9 @@ AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="Let a module:function in the study file run.")
 ]
 
-BAD_INPUT = 2
-"""Exit code of a command whose input cannot be used."""
-INTERRUPTED, FAILED = 3, 4
-"""Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
-BUSY, DISK_FULL = 5, 6
-"""Exit codes where another process is at work on the same files, and where they do not fit."""
-CEILING_REACHED = 7
-"""Exit code of a run that stopped because its next round does not fit under the ceiling."""
+# Exit codes: input that cannot be used; a run that stopped and can be resumed, by the user, for its
+# backend or at its ceiling; files that another process is at work on, or that do not fit.
+BAD_INPUT, INTERRUPTED, FAILED, CEILING_REACHED, BUSY, DISK_FULL = 2, 3, 4, 7, 5, 6
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import percent
-from aqka.cli.options import AllowCode, AsJson, StudyFile, say
+from aqka.cli.options import AllowCode, AsJson, StudyFile, make_table, say
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,14 +53,12 @@ def plan(
         ibm_device(backend)  # refuses one that does not exist; what a service has it must tell
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
     found = better_design_of(prepared)
-    settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})
-    made = study_quote(settled, device=device, queue=queue)
+    made = study_quote(settle_design(prepared, found), device=device, queue=queue)
     promise = promised_shares(prepared)
     show_quote(made, prepared.study.budget.rate, device, as_json, found, promise)
 
 
 def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
-    """Return a study with another budget or price."""
     from aqka.planning.budget import parse_budget
 
     changes: dict[str, object] = {} if rate is None else {"rate": rate}
@@ -79,8 +77,6 @@ def show_quote(
     promise: "tuple[float, float] | None" = None,
 ) -> None:
     """Print a quote, the better design, and between which shares of new points will cost shots."""
-    from aqka.cli._tables import print_quote
-
     if as_json:
         names = ("submissions", "jobs", "executions")
         facts = asdict(quote) | {name: getattr(quote, name) for name in names}
@@ -95,7 +91,7 @@ def show_quote(
         facts |= {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(facts, indent=2))
         return
-    print_quote(quote, device, rate, Console())
+    _print_quote(quote, device, rate, Console())
     if promise is not None:
         low, high = promise
         say(
@@ -103,14 +99,92 @@ def show_quote(
             "what the labels of the training points say of each other. After training, aqka "
             "predict says how many before the first shot."
         )
-    if found is not None and found.design.name == quote.design:
-        say(f"Design: {found.reason}")
-    elif found is not None:
-        say(f'Advice: set method.design = "{found.design.name}". {found.reason}')
+    if found is not None:
+        name = found.design.name
+        said = "Design:" if name == quote.design else f'Advice: set method.design = "{name}".'
+        say(f"{said} {found.reason}")
+
+
+def _print_quote(
+    quote: "Quote", device: "DeviceModel", rate: float | None, console: Console
+) -> None:
+    from aqka.planning.budget import duration
+
+    title = f"{quote.n_points} points, {quote.shots:,} shots"
+    rows = _quote_rows(quote, device, rate)
+    console.print(make_table(title, ["figure", "value", "how"], rows, left=["how"]))
+    if quote.parts:  # training, predictions and all the rest, and what they come to
+        per_second = None if quote.cost is None else quote.cost / quote.qpu_seconds
+        training = ("training", quote.shots, quote.jobs, quote.qpu_seconds)
+        parts = [(p.name, p.shots, p.jobs, p.qpu_seconds) for p in (*quote.parts, quote.total)]
+        bill = []
+        for name, shots, jobs, seconds in (training, *parts):
+            cost = "–" if per_second is None else f"{per_second * seconds:,.2f} {quote.currency}"
+            bill.append((name, f"{shots:,}", f"{jobs:,}", duration(seconds), cost.strip()))
+        headings = ["part", "shots", "jobs", "QPU time", "cost"]
+        console.print(make_table("the whole bill, at most", headings, bill))
+    for title, sentences in (("Warning", quote.warnings), ("Advice", quote.advice)):
+        for sentence in sentences:
+            say(f"{title}: {sentence}")
+    if quote.split:
+        say(f"Split: {quote.split}")
+    of = "everything above" if quote.parts else "the training kernel alone; predictions are extra"
+    say(
+        f"An estimate of {of}. Times are as if on IBM hardware, also for a simulator. Constants "
+        "and their sources: --json."
+    )
+
+
+def _quote_rows(
+    quote: "Quote", device: "DeviceModel", rate: float | None
+) -> list[tuple[str, str, str]]:
+    from aqka.planning.budget import duration
+
+    unit, n_units, how = quote.units
+    each = "one shot each" if quote.tiles == 1 else f"{quote.tiles} shots each, one on every tile"
+    execution = (
+        f"rep_delay {duration(device.rep_delay)} + {duration(device.execution_overhead)} + "
+        f"depth {quote.depth} × {duration(device.layer_time)}"
+    )
+    job, queued = duration(device.job_overhead), duration(device.queued_job_seconds)
+    transpiled = duration(device.transpile_seconds)
+    rows = [
+        (f"{unit}s", f"{n_units:,}", how),
+        ("shots", f"{quote.shots:,}", "of all rounds"),
+        ("executions", f"{quote.executions:,}", each),
+        (f"shots per {unit}", f"{quote.shots / n_units:.3g}", "mean"),
+        ("submissions", f"{quote.submissions}", "warm-up and rounds, without empty ones"),
+        ("shots per round", _span(quote.shots_per_round), "smallest to largest"),
+        ("jobs", f"{quote.jobs}", f"{_span(quote.jobs_per_round)} per round"),
+        ("one execution", duration(quote.execution_seconds), execution),
+        ("QPU time", duration(quote.qpu_seconds), f"jobs × {job} + executions × one execution"),
+        ("queue time", duration(quote.queue_seconds), f"submissions × waiting jobs × {queued}"),
+        ("classical time", duration(quote.classical_seconds), "between two submissions, ∝ N³"),
+        (
+            "wall time",
+            duration(quote.wall_seconds),
+            f"transpile once ({transpiled}) + queue + QPU + classical",
+        ),
+        ("session time", duration(quote.session_seconds), "QPU + classical: billed in a session"),
+    ]
+    if quote.cost is not None:
+        price = f"{quote.cost:,.2f} {quote.currency}".strip()
+        rows.append(("cost", price, f"QPU time at {rate:g} per minute, outside a session"))
+    if quote.tiles > 1:
+        more = quote.shots / quote.executions
+        how = f"QPU time of {quote.shots:,} executions, {more:.1f} × as many"
+        if quote.untiled_cost is not None:
+            how += f"; {quote.untiled_cost:,.2f} {quote.currency}".rstrip()
+        rows.append(("without tiles", duration(quote.untiled_seconds), how))
+    return rows
+
+
+def _span(counts: tuple[int, ...]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _device(constants: list[str]) -> "DeviceModel":
-    """Return the default device with ``name=value`` constants changed."""
     from aqka.planning.device import HERON
 
     values = {}

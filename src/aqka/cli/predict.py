@@ -115,7 +115,6 @@ def export_model(
 
 
 def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: bool) -> None:
-    """Print or write what a model file answers, without a shot."""
     from aqka.study.model_file import load_model
     from aqka.study.new_points import read_new_points, with_others
     from aqka.study.tables import other_columns
@@ -186,7 +185,6 @@ def _deliver(
 
 
 def _write(output: Path, facts: dict[str, Any], classes: list[Any]) -> None:
-    """Write points as a CSV file, or all that is known as JSON."""
     from aqka._util.files import as_json, explained, write_atomically
 
     if output.suffix.lower() == ".json":

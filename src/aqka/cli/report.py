@@ -79,7 +79,8 @@ def validate(
     places = None if picture is None else chip_places(store)
     found = validate_run(store, points)
     if picture is not None and places is not None:
-        found.draw(picture, ibm_device(store.same_device()), places)
+        section = store.study.on(store.results.get("backend")).backend
+        found.draw(picture, ibm_device(section), places)
     if as_json:
         typer.echo(written(found.facts()), nl=False)
         return

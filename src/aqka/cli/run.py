@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from aqka._util.text import counted, inert
 from aqka.cli import options
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
+    from aqka.backends.base import JobState
     from aqka.planning.quotes import Quote
     from aqka.report.run_report import RunReport
     from aqka.study.carry_out import Watcher
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
 
+COLOURS = {"learnt": "green", "guessing": "red", "plain": "yellow", "open": "blue"}
 AT_REST = ("interrupted", "cancelled", "stopped")
 
 
@@ -53,10 +57,10 @@ def run(
 
     prepared = prepare(study, allow_code=allow_code)
     if dry_run:
-        offer = make_offer(prepared)
-        show_quote(offer.quoted, prepared.study.budget.rate, HERON, as_json)
+        _, backends, quoted = make_offer(prepared)
+        show_quote(quoted, prepared.study.budget.rate, HERON, as_json)
         if not as_json:
-            typer.echo(f"On {inert(offer.backends.train.name)}; nothing was submitted.")
+            typer.echo(f"On {inert(backends.train.name)}; nothing was submitted.")
         return
     directory = output_directory(prepared.study, study, output)
     check_unused(directory)
@@ -98,7 +102,6 @@ def resume(
 
 def status(run: options.Run, as_json: options.AsJson = False) -> None:
     """Show where a run stands, also while another process works on it; ask about its jobs."""
-    from aqka.cli._tables import progress_table
     from aqka.study.progress import ProgressReader, ask_jobs
     from aqka.study.store import RunStore
 
@@ -123,7 +126,6 @@ def watch(
     """
     from rich.live import Live
 
-    from aqka.cli._tables import progress_table
     from aqka.study.progress import ProgressReader
     from aqka.study.store import RunStore
 
@@ -157,7 +159,6 @@ def cancel(
     Another process at work on the run stops before its next submission. A job that is being run is
     left alone, and collected when the run is resumed.
     """
-    from aqka.cli._tables import job_text
     from aqka.study.carry_out import cancel_run
 
     found = cancel_run(run, allow_code=allow_code)
@@ -179,7 +180,6 @@ def _spend(
     """Run with a live view; a stop by the user or the backend says how to go on."""
     from threadpoolctl import threadpool_limits
 
-    from aqka.cli._tables import print_results
     from aqka.study.carry_out import Watcher
     from aqka.study.directory import REPORT_NAME
 
@@ -208,7 +208,8 @@ def _spend(
             facts |= {"report": str(page), "verdict": decide(report)._asdict()}
         typer.echo(json.dumps(done.results | facts, indent=2))
         return
-    print_results(done.results, report, Console())
+    if report is not None:
+        print_results(report, Console())
     typer.echo(f"Everything is in {inert(directory, 300)}")
     if report is not None:
         typer.echo(f"The report is in {inert(page, 300)}")
@@ -234,8 +235,8 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
 
 def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
     unit, count, _ = quote.units
-    trained = quote.part("map training")
-    first = "" if trained is None else f"{trained.shots:,} shots to train the map, then "
+    trained = quote.part("map training").shots
+    first = f"{trained:,} shots to train the map, then " if trained else ""
     options.say(
         f"{inert(directory, 300)}: {first}{quote.shots:,} shots for {counted(count, unit)} in "
         f"{counted(quote.submissions, 'submission')}, then at most {test_shots:,} for "
@@ -250,16 +251,13 @@ def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots:
 
 @contextmanager
 def _live(directory: Path) -> Iterator[Callable[[], None]]:
-    """Show the run's progress while it goes on, on a terminal."""
     errors = Console(stderr=True)
     if not errors.is_terminal:
         yield lambda: None
         return
     from rich.console import RenderableType
     from rich.live import Live
-    from rich.text import Text
 
-    from aqka.cli._tables import progress_table
     from aqka.study.progress import Progress, ProgressReader
     from aqka.study.store import RunStore
 
@@ -290,3 +288,61 @@ def _live(directory: Path) -> Iterator[Callable[[], None]]:
 def _as_line(now: "Progress", indent: int | None = None) -> str:
     facts = {"shots_left": now.shots_left, "resumable": now.resumable}
     return json.dumps(asdict(now) | facts, indent=indent)
+
+
+def progress_table(title: str, now: "Progress") -> Table:
+    """Return one row per figure."""
+    return options.make_table(inert(title, 60), ["", ""], progress_rows(now), header=False)
+
+
+def progress_rows(now: "Progress") -> list[tuple[str, str]]:
+    """Return name and value of each figure."""
+    from aqka.planning.budget import duration
+
+    planned = "" if now.rounds_planned is None else f" of {now.rounds_planned}"
+    predictions = "–"
+    if now.predicted:
+        predictions = f"{now.prediction_shots:,}, all made"
+    elif now.prediction_budget is not None:
+        predictions = f"{now.prediction_shots:,} of at most {now.prediction_budget:,}"
+    passed = -1.0 if now.updated_at is None else time.time() - now.updated_at
+    return [
+        ("state", f"{now.state}, training the feature map" if now.trains_map else now.state),
+        ("backend", now.backend or "–"),
+        *(("job", job_text(job)) for job in now.jobs),
+        ("rounds", f"{now.rounds}{planned}"),
+        ("shots spent", f"{now.shots:,} of {now.budget:,}"),
+        ("shots for predictions", predictions),
+        ("shots left", f"{now.shots_left:,}"),
+        (f"{now.unit} seen", f"{now.seen:,} of {now.units:,}"),
+        ("Gini, from counts", "–" if now.gini is None else f"{now.gini:.3f}"),
+        ("accuracy, cross-validated", "–" if now.accuracy is None else f"{now.accuracy:.3f}"),
+        ("QPU time", duration(now.qpu_seconds) if now.qpu_seconds else "–"),
+        # A clock that was put back, or a ledger with a time of its own choosing, is not shown.
+        ("last entry", f"{duration(round(passed))} ago" if 0 <= passed < 1e10 else "–"),
+        ("time left", "–" if now.seconds_left is None else f"about {duration(now.seconds_left)}"),
+    ]
+
+
+def job_text(job: "JobState") -> str:
+    """Return a job's id, state and place in the queue."""
+    place = "" if job.queue_position is None else f", place {job.queue_position} in the queue"
+    return f"{inert(job.job_id)}: {inert(job.state)}{place}"
+
+
+def print_results(report: "RunReport", console: Console) -> None:
+    """Print the verdict, the figures, what was quoted and used, and what to do next."""
+    from aqka.report.answers import answer_questions, decide
+    from aqka.report.run_page import key_figures
+    from aqka.report.sections import usage_rows
+
+    verdict = decide(report)
+    line = Text(inert(verdict.headline, limit=None), style=f"bold {COLOURS[verdict.outcome]}")
+    line.append(f": {inert(verdict.reason, limit=None)}", style="default not bold")
+    console.print(line, highlight=False, soft_wrap=True)
+    figures = [(what.replace("\u00a0", " "), figure) for figure, what in key_figures(report)]
+    console.print(options.make_table(None, ["", ""], figures, header=False))
+    headings = ["figure", "quoted", "used", "share"]
+    console.print(options.make_table("quoted and used", headings, usage_rows(report)))
+    for question, words in answer_questions(report).items():
+        options.say(f"{question} {inert(words, limit=None)}")

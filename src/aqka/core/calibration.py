@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from aqka._util.arrays import IntArray, as_count
-from aqka.core.extent import Extent
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits
-from aqka.core.point_plans import OutcomePlan, check_outcomes
+from aqka.core.plans import UnitTable
+from aqka.core.point_plans import OutcomePlan
 from aqka.core.settings import as_qubits
 from aqka.errors import InputError
 
 N_REFERENCES = 2
-NO_SETTING = -1
-"""Stands for the setting of reference states, which are measured as they are."""
+NO_SETTING = -1  # stands for the setting of reference states, which are measured as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,31 +61,15 @@ class CalibrationPlan(OutcomePlan):
         """Return what a row measures, in words."""
         return f"the reference state of all qubits in {self.references[row]}"
 
-    @property
-    def _measured(self) -> tuple[IntArray, IntArray]:
-        return self.references, np.full(len(self), NO_SETTING)
-
-    def check_within(self, extent: Extent) -> None:
-        """Refuse a plan that its run has no calibration for."""
-        if extent.pauli is None or extent.calibration is None:
-            raise InputError("it plans a calibration, but the run has none")
-        if self.qubits != extent.pauli[1]:
-            raise InputError(
-                f"it calibrates {self.qubits} qubits, but the run has {extent.pauli[1]}"
-            )
-        if self.total > extent.calibration:
-            raise InputError(
-                f"it calibrates with {self.total} shots, but the run has {extent.calibration}"
-            )
-
     @classmethod
     def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
         """Return the plan of a ledger's facts and columns."""
         return cls(columns["references"], columns["shots"], facts["qubits"])
 
-    def equals(self, other: object) -> bool:
-        """Return whether both ask for the same shots of the same in the same order."""
-        return super().equals(other) and self.qubits == getattr(other, "qubits", None)
+    def counted(self, answer: OutcomeCounts) -> tuple[IntArray, ...]:
+        """Return reference state, no setting, outcome and count of all that was seen."""
+        references, *seen = super().counted(answer)
+        return references, np.full_like(references, NO_SETTING), *seen
 
     def no_errors(self) -> OutcomeCounts:
         """Return the answer of a device that reads every bit as it is."""
@@ -95,7 +78,7 @@ class CalibrationPlan(OutcomePlan):
         return OutcomeCounts(rows, outcomes_of_bits(bits), self.shots[rows])
 
 
-class CalibrationTable:
+class CalibrationTable(UnitTable):
     """What was read of the reference states.
 
     Parameters
@@ -127,10 +110,8 @@ class CalibrationTable:
         self.shots: IntArray = np.zeros(N_REFERENCES, dtype=np.int64)
         self.answer = self.missing(0).no_answer()
 
-    @property
-    def total(self) -> int:
-        """All shots so far."""
-        return int(self.shots.sum())
+    def _figures(self) -> dict[str, object]:
+        return {"qubits": self.n_qubits, "shots": self.total}
 
     def add(self, plan: CalibrationPlan, answer: OutcomeCounts) -> None:
         """Count the outcomes of an executed plan; on bad input the table is unchanged."""
@@ -138,9 +119,8 @@ class CalibrationTable:
             raise InputError(
                 f"the plan calibrates {plan.n_qubits} qubits, the table has {self.n_qubits}."
             )
-        check_outcomes(plan, answer)
+        answer, known = plan.checked(answer), self.answer
         np.add.at(self.shots, plan.references, plan.shots)
-        known = self.answer
         self.answer = OutcomeCounts(
             np.concatenate([known.rows, plan.references[answer.rows]]),
             np.concatenate([known.outcomes, answer.outcomes]),

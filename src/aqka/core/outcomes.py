@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import IntArray, as_array, as_column
 from aqka.errors import InputError
 
-WORD_BITS = 62
-"""Qubits of one int64 of an outcome."""
+WORD_BITS = 62  # qubits of one int64 of an outcome
 
 
 def outcomes_shape(n_entries: int, n_qubits: int) -> tuple[int, ...]:
@@ -27,11 +26,7 @@ def outcomes_shape(n_entries: int, n_qubits: int) -> tuple[int, ...]:
 
 
 def outcomes_of_bits(bits: IntArray) -> IntArray:
-    """Return outcomes from their bits, a row each, in column q that of qubit q.
-
-    >>> outcomes_of_bits(np.array([[0, 1, 1]]))
-    array([6])
-    """
+    """Return outcomes from their bits, a row each, in column q that of qubit q."""
     n_entries, n_qubits = bits.shape
     words = [
         bits[:, first : first + WORD_BITS] @ (1 << np.arange(min(WORD_BITS, n_qubits - first)))
@@ -41,11 +36,7 @@ def outcomes_of_bits(bits: IntArray) -> IntArray:
 
 
 def bits_of(outcomes: IntArray, n_qubits: int) -> IntArray:
-    """Return the bits of outcomes, a row each, in column q that of qubit q.
-
-    >>> bits_of(np.array([6]), 3)
-    array([[0, 1, 1]])
-    """
+    """Return the bits of outcomes, a row each, in column q that of qubit q."""
     qubits = np.arange(n_qubits)
     return np.asarray((words_of(outcomes)[:, qubits // WORD_BITS] >> qubits % WORD_BITS) & 1)
 

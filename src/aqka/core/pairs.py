@@ -16,7 +16,7 @@ from aqka._util.arrays import (
     as_count,
     as_indices,
 )
-from aqka._util.shown import Shown
+from aqka._util.text import unknown
 from aqka.core.extent import Diagonal
 from aqka.core.plans import ShotPlan, UnitTable
 from aqka.core.tolerance import Counts, Tolerance
@@ -37,19 +37,23 @@ def _upper_mask(n_points: int, first_diagonal: int) -> BoolArray:
     return mask
 
 
-class HitTable:
+class HitTable(UnitTable):
     """Shots and hits of pairs, however they are arranged."""
 
-    shots: IntArray
+    PLAN = ShotPlan
     hits: Counts
-    tolerance: Tolerance | None = None
-    """How much of a hit a shot with flipped bits is; None counts hits."""
+    tolerance: Tolerance | None = None  # what a shot with flipped bits counts; None counts hits
 
     def as_hits(self) -> tuple[Counts, Counts]:
         """Return as many shots of hits or misses, and hits, as tell each entry equally well."""
         if self.tolerance is None:
             return self.shots, self.hits
         return self.shots / self.tolerance.spread, self.hits / self.tolerance.spread
+
+    @property
+    def bits(self) -> int | None:
+        """Bits of an outcome, where those that are flipped count."""
+        return None if self.tolerance is None else self.tolerance.bits
 
     @property
     def seen(self) -> BoolArray:
@@ -65,7 +69,7 @@ class HitTable:
         return np.where(self.seen, self.hits / np.maximum(self.shots, 1), unseen)
 
 
-class PairTable(HitTable, UnitTable):
+class PairTable(HitTable):
     """Shots and hits of every pair that can be measured, in row-major upper-triangle order.
 
     Parameters
@@ -88,11 +92,9 @@ class PairTable(HitTable, UnitTable):
     array([[1. , 0.5, 0. ],
            [0.5, 1. , 1. ],
            [0. , 1. , 1. ]])
-    >>> table.unseen
-    array([False,  True, False])
+    >>> table.seen
+    array([ True, False,  True])
     """
-
-    PLAN = ShotPlan
 
     def __init__(
         self, n_points: int, diagonal: Diagonal = "known", bits: int | None = None
@@ -104,7 +106,7 @@ class PairTable(HitTable, UnitTable):
                 f"{self.n_points * (self.n_points - 1) // 2:,} pairs; take a sample of the points."
             )
         if diagonal not in ("known", "measured"):
-            raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
+            raise unknown("diagonal", diagonal, ("known", "measured"))
         self.diagonal: Diagonal = diagonal
         self.n_pairs = self.n_points * (self.n_points - 1) // 2
         if diagonal == "measured":
@@ -131,8 +133,13 @@ class PairTable(HitTable, UnitTable):
             "points": self.n_points,
             "pairs": self.n_pairs,
             "shots": self.total,
-            "unseen": int(self.unseen.sum()),
+            "unseen": int(np.sum(~self.seen)),
         }
+
+    def extent(self) -> dict[str, str]:
+        """Return the points that plans may name, and whether a point with itself."""
+        found = {"points": str(self.n_points), "diagonal": self.diagonal}
+        return found if self.bits is None else found | {"bits": str(self.bits)}
 
     def _picture(self) -> FloatArray:
         return self.square(self.estimate())
@@ -140,16 +147,6 @@ class PairTable(HitTable, UnitTable):
     @property
     def _mask(self) -> BoolArray:
         return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)
-
-    @property
-    def unit_shots(self) -> IntArray:
-        """Shots of each pair."""
-        return self.shots
-
-    @property
-    def unseen(self) -> BoolArray:
-        """Pairs without a single shot."""
-        return np.asarray(self.shots == 0)
 
     def pairs(self, index: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """Return the row and column points of the pairs at ``index`` (all by default)."""
@@ -167,7 +164,7 @@ class PairTable(HitTable, UnitTable):
         )
         i, j = np.minimum(first, second), np.maximum(first, second)
         if self.diagonal == "measured":
-            return np.asarray(i * self.n_points - i * (i - 1) // 2 + (j - i), dtype=np.int64)
+            return np.asarray(i * self.n_points - i * (i + 1) // 2 + j, dtype=np.int64)
         if np.any(i == j):
             raise InputError(
                 "a pair (i, i) was given, but the diagonal of this table is known to be 1; "
@@ -277,7 +274,7 @@ class KernelPrior:
         return np.asarray(k * (1 - k) / np.where(shots == 0, self.strength + 1, shots))
 
 
-class BlockTable(HitTable, Shown):
+class BlockTable(HitTable):
     """Shots and hits of every pair (test point, training point).
 
     Parameters
@@ -311,13 +308,13 @@ class BlockTable(HitTable, Shown):
         seen = f"{int(self.seen.sum()):,} of {rows * cols:,}"
         return {"rows": rows, "columns": cols, "shots": self.total, "pairs seen": seen}
 
-    def _picture(self) -> FloatArray:
-        return self.estimate(unseen=0.0)
+    def extent(self) -> dict[str, str]:
+        """Return the points that plans may name."""
+        found = dict(zip(("rows", "cols"), map(str, self.shots.shape), strict=True))
+        return found if self.bits is None else found | {"bits": str(self.bits)}
 
-    @property
-    def total(self) -> int:
-        """All shots so far."""
-        return int(self.shots.sum())
+    def _picture(self) -> FloatArray:
+        return self.estimate()
 
     def add(self, plan: ShotPlan, hits: ArrayLike) -> None:
         """Count the hits of an executed plan; on bad input the table is unchanged."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_COUNT, FloatArray, IntArray, as_array, as_column, as_counts
 from aqka._util.shown import Shown
-from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
 
@@ -35,10 +34,8 @@ class Plan(ABC):
     letters: Any = None  # the Pauli settings, where points are measured
     theta: FloatArray | None = None
     bits: int | None = None  # of an outcome, where pairs are answered by their flipped bits
-    ROWS: ClassVar[tuple[str, ...]]
-    """Columns that say what a row measures."""
-    calibrates: ClassVar[bool] = False
-    """Whether it measures the device's readout, not the user's points."""
+    ROWS: ClassVar[tuple[str, ...]]  # columns that say what a row measures
+    calibrates: ClassVar[bool] = False  # whether it measures the readout, not the user's points
 
     def __post_init__(self) -> None:
         names = (*self.ROWS, "shots")
@@ -64,10 +61,11 @@ class Plan(ABC):
         return int(np.sum(self.shots))
 
     def equals(self, other: object) -> bool:
-        """Return whether both ask for the same shots in the same rows and order, at the same θ."""
+        """Return whether both ask for the same shots of the same in the same order, at one θ."""
         return type(other) is type(self) and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in (*self.ROWS, "shots", "theta", "bits")
+            np.array_equal(value, getattr(other, name))
+            for name, value in vars(self).items()
+            if name != "landmarks"
         )
 
     def without(self, done: Self) -> Self:
@@ -94,10 +92,6 @@ class Plan(ABC):
     @abstractmethod
     def no_answer(self) -> Any:
         """Return the answer of a plan of which nothing was run."""
-
-    @abstractmethod
-    def check_within(self, extent: Extent) -> None:
-        """Refuse a plan that names what its run does not have."""
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps; ``from_ledger`` reads them back."""
@@ -176,40 +170,28 @@ class ShotPlan(Plan):
 
     def checked(self, answer: object) -> IntArray:
         """Return the hits or flipped bits that came back, or say what of them does not fit."""
+        what, each, must = "hits", "one entry", "lie between 0 and the shots"
         if self.bits is not None:
-            return self._checked_flips(answer)
-        counts = as_counts(answer, "hits")  # type: ignore[arg-type]
-        if len(counts) != len(self):
-            raise InputError(
-                f"hits must have one entry per pair of the plan: expected {len(self)}, "
-                f"got {len(counts)}."
-            )
-        wrong = np.flatnonzero((counts < 0) | (counts > self.shots))
-        if wrong.size:
-            k = int(wrong[0])
-            raise InputError(
-                f"hits must lie between 0 and the shots of their pair: pair "
-                f"({self.rows[k]}, {self.cols[k]}) had {self.shots[k]} shots, got {counts[k]} "
-                f"hits ({wrong.size} such entries)."
-            )
-        return counts
-
-    def _checked_flips(self, answer: object) -> IntArray:
-        shape, given = self.no_answer().shape, as_array(answer, "flipped bits")  # type: ignore[arg-type]
+            what, must = "flipped bits", "be counts that sum to the shots"
+            each = f"the shots that read 0 to {self.bits} ones"
+        shape = self.no_answer().shape
+        given = answer if isinstance(answer, np.ndarray) else as_array(answer, what)  # type: ignore[arg-type]
         if given.shape != shape:
             raise InputError(
-                f"flipped bits must have shape {shape}, a row per pair with the shots that read 0 "
-                f"to {self.bits} ones; got {given.shape}."
+                f"{what} must have {each} per pair of the plan: expected shape {shape}, got "
+                f"{given.shape}."
             )
-        counts = as_counts(given.reshape(-1), "flipped bits").reshape(shape)
-        seen = np.minimum(counts, self.shots[:, None] + 1).sum(axis=1)  # no sum wraps around
-        wrong = np.flatnonzero((counts < 0).any(axis=1) | (seen != self.shots))
-        if wrong.size:
-            k = int(wrong[0])
+        counts = as_counts(given.reshape(-1), what).reshape(shape)
+        if self.bits is None:
+            wrong = (counts < 0) | (counts > self.shots)
+        else:
+            seen = np.minimum(counts, self.shots[:, None] + 1).sum(axis=1)  # no sum wraps around
+            wrong = (counts < 0).any(axis=1) | (seen != self.shots)
+        if wrong.any():
+            k = int(np.argmax(wrong))
             raise InputError(
-                f"flipped bits must be counts that sum to the shots of their pair: pair "
-                f"({self.rows[k]}, {self.cols[k]}) had {self.shots[k]} shots, got "
-                f"{counts[k].tolist()} ({wrong.size} such pairs)."
+                f"{what} must {must} of their pair: pair ({self.rows[k]}, {self.cols[k]}) had "
+                f"{self.shots[k]} shots, got {counts[k].tolist()} {what} ({wrong.sum()} such)."
             )
         return counts
 
@@ -217,24 +199,6 @@ class ShotPlan(Plan):
         """Return no hits, or no flipped bits."""
         width = () if self.bits is None else (self.bits + 1,)
         return np.zeros((len(self), *width), dtype=np.int64)
-
-    def check_within(self, extent: Extent) -> None:
-        """Refuse a plan that names what its run does not have."""
-        if extent.pauli is not None:
-            raise InputError("it plans pairs, but the run measures points")
-        if not isinstance(self.bits, int | None) or self.bits != extent.bits:
-            raise InputError("it counts other flipped bits than the run")
-        named = [self.rows, self.cols] + ([self.landmarks.points] if self.landmarks else [])
-        check_below(np.concatenate(named), extent.points, "point")
-        if extent.block is not None:
-            check_below(self.rows, extent.block[0], "row")
-            check_below(self.cols, extent.block[1], "column")
-        if self.landmarks is not None:
-            points = self.landmarks.points
-            if not points.size or points.min() < 0 or np.unique(points).size != points.size:
-                raise InputError("its landmarks are none, negative or repeated")
-        if extent.diagonal == "known" and np.any(self.rows == self.cols):
-            raise InputError("it measures the diagonal, which is known")
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps, those of the landmarks among them."""
@@ -274,31 +238,26 @@ def theta_from(facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Flo
     """Return the θ of a ledger's plan, as it was written; None where it has none."""
     if "theta" not in columns:
         return None
-    count, bits = facts["thetas"], np.ascontiguousarray(columns["theta"], dtype=np.int64)
-    if not isinstance(count, int) or count < 1 or not bits.size or bits.size % count:
-        raise InputError("its theta are not so many rows of numbers")
-    theta = bits.view(np.float64).reshape(count, -1)
-    if not np.isfinite(theta).all():
-        raise InputError("its theta are not finite")
-    return theta
+    bits = np.ascontiguousarray(columns["theta"], dtype=np.int64)
+    return bits.view(np.float64).reshape(facts["thetas"], -1)
 
 
 class UnitTable(Shown):
     """Counts of training points; a unit is what an allocator gives shots to, a pair or a point."""
 
     n_points: int
-    PLAN: ClassVar[type[Plan]]
-    """Plans whose answers it counts."""
+    shots: IntArray
+    PLAN: ClassVar[type[Plan]]  # whose answers it counts
 
     @property
-    @abstractmethod
     def unit_shots(self) -> IntArray:
-        """Shots of each unit."""
+        """Shots of each unit, all settings of a point together."""
+        return np.asarray(self.shots.reshape(len(self.shots), -1).sum(axis=1))
 
     @property
     def total(self) -> int:
         """All shots spent so far."""
-        return int(self.unit_shots.sum())
+        return int(self.shots.sum())
 
     @abstractmethod
     def add(self, plan: Any, answer: Any) -> None:

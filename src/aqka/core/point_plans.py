@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts, as_indices
-from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape, words_of
 from aqka.core.plans import Plan, theta_from
 from aqka.core.settings import as_settings
@@ -39,20 +38,48 @@ class OutcomePlan(Plan):
                 f"got {type(answer).__name__}."
             )
         # Made anew: a backend may answer with a class of its own, or change the answer later.
-        seen = answer.outcomes if len(answer.rows) else self.no_answer().outcomes
-        answer = OutcomeCounts(answer.rows, seen, answer.counts)
-        check_outcomes(self, answer)
+        outcomes = answer.outcomes if len(answer.rows) else self.no_answer().outcomes
+        answer = OutcomeCounts(answer.rows, outcomes, answer.counts)
+        as_indices(answer.rows, "rows of the plan that are answered", len(self))
+        shape = outcomes_shape(len(answer.rows), self.n_qubits)
+        if answer.outcomes.shape != shape:
+            raise InputError(
+                f"outcomes of {self.n_qubits} qubits must have shape {shape}, a number for each "
+                f"{WORD_BITS} qubits, got {answer.outcomes.shape}."
+            )
+        # All but the last number of a row are full.
+        words = words_of(answer.outcomes)
+        last = (self.n_qubits - 1) % WORD_BITS + 1
+        bits = np.append(np.full(words.shape[1] - 1, WORD_BITS), last)
+        wrong, word = np.nonzero(words >= 1 << bits)
+        if wrong.size:
+            k = word[0]
+            of = "" if words.shape[1] == 1 else f" in number {k}"
+            raise InputError(
+                f"outcomes must be below 2**{bits[k]}{of} for {self.n_qubits} qubits, got "
+                f"{words[wrong[0], k]} ({wrong.size} such entries)."
+            )
+        most = answer.counts.max(initial=0)
+        if most > self.total:  # so that no sum can wrap around
+            raise InputError(
+                f"counts must be at most the {self.total} shots of the plan, got {most}."
+            )
+        seen = np.zeros(len(self), dtype=np.int64)
+        np.add.at(seen, answer.rows, answer.counts)
+        wrong = np.flatnonzero(seen != self.shots)
+        if wrong.size:
+            k = int(wrong[0])
+            raise InputError(
+                f"counts must sum to the shots of their row: {self.describe_row(k)} had "
+                f"{self.shots[k]} shots, got {seen[k]} outcomes ({wrong.size} such rows); where a "
+                "round was cut, cut its plan first (cut_to)."
+            )
         return answer
 
     def no_answer(self) -> OutcomeCounts:
         """Return no outcomes."""
         none = np.zeros(0, dtype=np.int64)
         return OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
-
-    @property
-    @abstractmethod
-    def _measured(self) -> tuple[IntArray, IntArray]:
-        """The point, or what stands for it, and the setting of each row."""
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps."""
@@ -73,44 +100,8 @@ class OutcomePlan(Plan):
 
     def counted(self, answer: OutcomeCounts) -> tuple[IntArray, ...]:
         """Return point, setting, outcome and count of all that was seen."""
-        points, settings = self._measured
-        return points[answer.rows], settings[answer.rows], answer.outcomes, answer.counts
-
-
-def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
-    """Say what of ``answer`` does not fit ``plan``: unknown rows, wrong bits, wrong sums."""
-    as_indices(answer.rows, "rows of the plan that are answered", len(plan))
-    shape = outcomes_shape(len(answer.rows), plan.n_qubits)
-    if answer.outcomes.shape != shape:
-        raise InputError(
-            f"outcomes of {plan.n_qubits} qubits must have shape {shape}, a number for each "
-            f"{WORD_BITS} qubits, got {answer.outcomes.shape}."
-        )
-    # All but the last number of a row are full.
-    words = words_of(answer.outcomes)
-    bits = np.append(np.full(words.shape[1] - 1, WORD_BITS), (plan.n_qubits - 1) % WORD_BITS + 1)
-    wrong, word = np.nonzero(words >= 1 << bits)
-    if wrong.size:
-        k = word[0]
-        of = "" if words.shape[1] == 1 else f" in number {k}"
-        raise InputError(
-            f"outcomes must be below 2**{bits[k]}{of} for {plan.n_qubits} qubits, got "
-            f"{words[wrong[0], k]} ({wrong.size} such entries)."
-        )
-    if answer.counts.size and answer.counts.max() > plan.total:  # so that no sum can wrap around
-        raise InputError(
-            f"counts must be at most the {plan.total} shots of the plan, got {answer.counts.max()}."
-        )
-    seen = np.zeros(len(plan), dtype=np.int64)
-    np.add.at(seen, answer.rows, answer.counts)
-    wrong = np.flatnonzero(seen != plan.shots)
-    if wrong.size:
-        k = int(wrong[0])
-        raise InputError(
-            f"counts must sum to the shots of their row: {plan.describe_row(k)} had "
-            f"{plan.shots[k]} shots, got {seen[k]} outcomes ({wrong.size} such rows); where a "
-            "round was cut, cut its plan first (cut_to)."
-        )
+        measured = (getattr(self, name)[answer.rows] for name in self.ROWS)
+        return *measured, answer.outcomes, answer.counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +144,9 @@ class PointPlan(OutcomePlan):
         """Qubits that each setting measures."""
         return int(self.letters.shape[1])
 
-    def equals(self, other: object) -> bool:
-        """Return whether both ask for the same shots of the same in the same order."""
-        letters = getattr(other, "letters", None)
-        return super().equals(other) and np.array_equal(self.letters, letters)  # type: ignore[arg-type]
-
     def describe_row(self, row: int) -> str:
         """Return what a row measures, in words."""
         return f"point {self.points[row]} in setting {self.settings[row]}"
-
-    @property
-    def _measured(self) -> tuple[IntArray, IntArray]:
-        return self.points, self.settings
-
-    def check_within(self, extent: Extent) -> None:
-        """Refuse a plan that names what its run does not have."""
-        if self.letters.shape != extent.pauli:
-            raise InputError(
-                f"its settings have shape {self.letters.shape}, but the run has {extent.pauli}"
-            )
-        for size in (extent.points, extent.new_points):
-            check_below(self.points, size, "point")
 
     def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
         """Return the facts and columns that a ledger keeps: the settings row after row."""
@@ -183,11 +156,9 @@ class PointPlan(OutcomePlan):
     @classmethod
     def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
         """Return the plan of a ledger's facts and columns."""
-        letters, qubits = columns["letters"], facts["qubits"]
-        if not isinstance(qubits, int) or qubits < 1 or len(letters) % qubits:
-            raise InputError("its settings cannot be read: qubits must divide their letters")
         rows = columns["points"], columns["settings"], columns["shots"]
-        return cls(*rows, letters.reshape(-1, qubits), theta_from(facts, columns))
+        letters = columns["letters"].reshape(-1, facts["qubits"])
+        return cls(*rows, letters, theta_from(facts, columns))
 
 
 def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike) -> PointPlan:
@@ -196,9 +167,6 @@ def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike)
     What is left over goes to settings that move on from point to point, so that no setting is
     favoured; rows without shots are left out. ``shots_per_point`` is one number for all points or
     one for each.
-
-    >>> even_plan([7, 8], [[0], [1], [2]], shots_per_point=4).shots
-    array([2, 1, 1, 1, 2, 1])
     """
     which, table = as_counts(points, "points"), as_settings(letters)
     if np.ndim(shots_per_point) == 0:

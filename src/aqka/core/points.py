@@ -6,12 +6,11 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import IntArray, as_count, as_indices
 from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_shape
 from aqka.core.plans import UnitTable
-from aqka.core.point_plans import PointPlan, check_outcomes
+from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 
-MAX_DENSE_QUBITS = 12
-"""Beyond this the 2^n outcomes of a setting are never written out."""
+MAX_DENSE_QUBITS = 12  # beyond this the 2^n outcomes of a setting are never written out
 
 
 class PointTable(UnitTable):
@@ -62,22 +61,22 @@ class PointTable(UnitTable):
             "shots": self.total,
         }
 
+    def extent(self, points: str = "points") -> dict[str, str]:
+        """Return which points and settings plans may name."""
+        sizes = self.n_points, self.n_settings, self.n_qubits
+        return dict(zip((points, "settings", "qubits"), map(str, sizes), strict=True))
+
     @property
     def shots_per_point(self) -> IntArray:
         """Shots of each point, all settings together."""
         return np.asarray(self.shots.sum(axis=1))
-
-    @property
-    def unit_shots(self) -> IntArray:
-        """Shots of each point."""
-        return self.shots_per_point
 
     def add(self, plan: PointPlan, answer: OutcomeCounts) -> None:
         """Count the outcomes of an executed plan; on bad input the table is unchanged."""
         if not np.array_equal(plan.letters, self.settings):
             raise InputError("the plan measures other settings than those of the table.")
         as_indices(plan.points, "points of the plan", self.n_points)
-        check_outcomes(plan, answer)
+        answer = plan.checked(answer)
         cells = plan.points * self.n_settings + plan.settings
         np.add.at(self.shots.reshape(-1), cells, plan.shots)
         self._merge(cells[answer.rows], answer.outcomes, answer.counts)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
-from aqka._util.text import inert, is_encodable
+from aqka._util.text import inert, is_encodable, unknown
 from aqka.core.extent import Diagonal
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError
 
-DEFAULT_C = 5.0
-"""Box of the SVM dual."""
+DEFAULT_C = 5.0  # box of the SVM dual
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Reading:
     def __post_init__(self) -> None:
         for name, known in (("diagonal", ("known", "measured")), ("unseen", ("zero", "mean"))):
             if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+                raise unknown(name, getattr(self, name), known)
 
     def describe(self) -> str:
         """Return the settings as ledgers write them; tags depend on this text."""
@@ -54,7 +53,7 @@ class Reading:
         """Return the N-by-N estimate K-hat (Algorithm 1, line 5, before projection)."""
         k_hat = table.estimate()
         if self.unseen == "mean":
-            k_hat = np.where(table.unseen, self._prior(table), k_hat)
+            k_hat = np.where(table.seen, k_hat, self._prior(table))
         return table.square(k_hat)
 
     def deviation(self, table: PairTable) -> FloatArray:
@@ -71,7 +70,7 @@ class Reading:
     def _prior(self, table: PairTable) -> FloatArray:
         """Mean of the seen off-diagonal entries; a measured diagonal is expected at 1."""
         diagonal = table.on_diagonal()
-        seen = ~table.unseen & ~diagonal
+        seen = table.seen & ~diagonal
         mean = float(table.estimate()[seen].mean()) if seen.any() else 0.0
         return np.where(diagonal, 1.0, mean)
 
@@ -86,7 +85,7 @@ def as_reading(reading: "str | Reading") -> Reading:
         return reading
     known = {known.name: known for known in (PAPER, FAIR)}
     if not isinstance(reading, str) or reading not in known:
-        raise InputError(f"reading must be one of {sorted(known)}, got {reading!r}.")
+        raise unknown("reading", reading, known, " or a Reading")
     return known[reading]
 
 
@@ -163,7 +162,6 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
 
 
 def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of objects as one of their common type."""
     if any(value is None or value != value for value in labels):
         raise InputError("y holds missing values; drop or impute those points first.")
     if len({type(value) for value in labels}) > 1:
@@ -187,22 +185,25 @@ def _as_weights(weights: ArrayLike, n_points: int) -> FloatArray:
 class Problem:
     """The learning problem that decides which pairs matter.
 
-    Attributes
+    Parameters
     ----------
-    y
+    y : array of shape (points,) or (points, outputs)
         Labels of two classes (encoded -1 and +1) or more (one column of -1 and +1 each), or
         real targets, one per training point.
-    ridge
+    ridge : float, default=0.01
         Ridge λ of the kernel ridge regression whose loss the sensitivities follow.
-    C
+    C : float, default=5.0
         Box of the SVM dual, for the SVM allocators and learner.
-    reading
+    reading : str or Reading, default="fair"
         ``"fair"``, ``"paper"`` or a :class:`~aqka.core.Reading`.
-    true_kernel
+    true_kernel : array of shape (points, points), optional
         The exact training kernel; only the oracle allocators use it.
-    weights
+    weights : array of shape (points,), optional
         How much each point counts in the loss that a head minimises; None weighs all alike. Where
         shots go does not depend on it.
+
+    Attributes
+    ----------
     classes
         The labels that -1 and +1, or the columns of y, stand for; what a fitted head predicts.
     """
@@ -252,9 +253,8 @@ class Problem:
         """The targets as columns: one per class where there are more than two, else one."""
         return self.y.reshape(self.n_points, -1)
 
-    @property
     def signs(self) -> FloatArray:
-        """The targets as columns of -1 and +1, for heads that need classes."""
+        """Return the targets as columns of -1 and +1, or say that a head needs classes."""
         if not self.has_classes:
             raise InputError(
                 "this head needs two classes, but y holds real-valued targets; "

@@ -19,10 +19,8 @@ _H = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
 ROTATIONS = np.array([_H, _H @ np.diag([1, -1j]), np.eye(2)], dtype=np.complex128)
 """What turns the eigenstates of X, Y, Z into |0⟩ and |1⟩."""
 MAX_QUBITS = 256
-MAX_MANY_SETTINGS_QUBITS = 8
-"""Above it states are not fitted, and settings are the fewest that neighbours need."""
-N_NEIGHBOUR_SETTINGS = 9
-"""Enough for the neighbours of a graph that four colours suffice for."""
+MAX_MANY_SETTINGS_QUBITS = 8  # above it no states are fitted, and neighbours need few settings
+N_NEIGHBOUR_SETTINGS = 9  # enough for the neighbours of a graph that four colours suffice for
 _SETTINGS = {1: 3, 2: 9, 3: 27, 4: 32, 5: 48, 6: 48, 7: 48, 8: 48}
 
 
@@ -32,11 +30,6 @@ def choose_settings(n_qubits: int, seed: int) -> IntArray:
     All of them up to three qubits, 32 of the 81 at four, and 48 from five to eight: drawn from the
     seed until every two-qubit Pauli operator is measured by one of them. Above eight qubits the
     nine of :func:`neighbour_settings` for a line.
-
-    >>> choose_settings(2, seed=0).tolist()[:4]
-    [[0, 0], [1, 0], [2, 0], [0, 1]]
-    >>> choose_settings(4, seed=0).shape, choose_settings(100, seed=0).shape
-    ((32, 4), (9, 100))
     """
     n_qubits = as_qubits(n_qubits)
     if n_qubits > MAX_MANY_SETTINGS_QUBITS:
@@ -128,17 +121,9 @@ def _letters(numbers: IntArray, n_qubits: int) -> IntArray:
     return np.asarray(numbers[:, None] // 3 ** np.arange(n_qubits) % 3)
 
 
-def uniform_settings(n_qubits: int, period: int = 1) -> IntArray:
-    """Return all settings whose letters repeat after ``period`` qubits.
-
-    Three with one letter on all qubits are enough for one-qubit states, nine of period 2 for those
-    of neighbouring qubits.
-
-    >>> uniform_settings(3).tolist()
-    [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
-    """
-    period = min(period, as_qubits(n_qubits))
-    return _letters(np.arange(3**period), period)[:, np.arange(n_qubits) % period]
+def uniform_settings(n_qubits: int) -> IntArray:
+    """Return the three settings with one letter on all qubits, enough for one-qubit states."""
+    return np.repeat(np.arange(3)[:, None], as_qubits(n_qubits), axis=1)
 
 
 def as_settings(settings: ArrayLike) -> IntArray:

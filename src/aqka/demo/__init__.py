@@ -1,1 +1,1 @@
-"""What ``aqka demo`` runs: Iris end to end, and the paper's allocators side by side."""
+"""What ``aqka demo`` runs: Iris end to end."""

@@ -49,9 +49,14 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Bill:
-    """What training and predictions cost together, at IBM's list price, pay as you go."""
+class IrisRun:
+    """One step on one split, or its mean: accuracy on new points, and what all points cost.
 
+    The price is IBM's list price, pay as you go.
+    """
+
+    step: str
+    accuracy: float
     shots: int
     executions: int  # with tiles, many shots each
     jobs: int
@@ -59,22 +64,13 @@ class Bill:
     cost: float
 
     @classmethod
-    def of(cls, parts: list[int], tiles: int, depth: int) -> "Bill":
-        """Return the bill of submissions of so many shots each."""
-        usage = Usage(HERON, depth, tiles)
+    def of(cls, step: Step, accuracy: float, parts: list[int], depth: int) -> "IrisRun":
+        """Return the run whose submissions had so many shots each."""
+        usage = Usage(HERON, depth, step.tiles)
         executions, jobs = sum(map(usage.executions, parts)), sum(map(usage.jobs, parts))
         seconds = usage.job_seconds(jobs, executions)
-        return cls(sum(parts), executions, jobs, seconds, price(seconds, RATE))
-
-
-@dataclass(frozen=True)
-class IrisRun:
-    """One step on one split: the accuracy on new points, and the bill."""
-
-    step: str
-    seed: int
-    accuracy: float
-    bill: Bill
+        bill = (sum(parts), executions, jobs, seconds, price(seconds, RATE))
+        return cls(step.name, accuracy, *bill)
 
 
 @dataclass
@@ -92,11 +88,11 @@ class IrisDemo:
         error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
         return float(np.mean(found)), float(error)
 
-    def bill(self, step: str) -> Bill:
-        """Return the mean bill over splits."""
-        bills = [astuple(run.bill) for run in self.runs if run.step == step]
-        shots, executions, jobs, seconds, cost = np.mean(bills, axis=0)
-        return Bill(round(shots), round(executions), round(jobs), float(seconds), float(cost))
+    def bill(self, step: str) -> IrisRun:
+        """Return the mean over splits."""
+        runs = [astuple(run)[1:] for run in self.runs if run.step == step]
+        accuracy, shots, executions, jobs, *costs = map(float, np.mean(runs, axis=0))
+        return IrisRun(step, accuracy, round(shots), round(executions), round(jobs), *costs)
 
 
 def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
@@ -120,28 +116,29 @@ def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
         demo.plain_svm.append(float(SVC().fit(train_data, y).score(new_data, truth)))
         demo.majority.append(float(np.mean(truth == np.bincount(y).argmax())))
         for step in STEPS:
-            decision, bill = (_by_points if step.looks else _by_pairs)(X, new, y, seed, step)
+            measure = _by_points if step.looks else _by_pairs
+            decision, parts, depth = measure(X, new, y, seed, step)
             accuracy = float(np.mean(labels_of(decision, problem.classes) == truth))
-            demo.runs.append(IrisRun(step.name, seed, accuracy, bill))
+            demo.runs.append(IrisRun.of(step, accuracy, parts, depth))
             on_run(demo.runs[-1])
     return demo
 
 
 def _by_pairs(
     X: FloatArray, new: FloatArray, y: FloatArray, seed: int, step: Step
-) -> tuple[FloatArray, Bill]:
+) -> tuple[FloatArray, list[int], int]:
     """Give every training pair and every test pair the same shots, in a job each."""
     shots, pairs = step.shots, TRAIN * (TRAIN - 1) // 2
     session = acquire(StatevectorBackend(X, seed=seed), y, shots * pairs, design="pairs")
     block = StatevectorBackend(new, columns=X).kernel()
     rows = np.random.default_rng([seed, shots]).binomial(shots, block) / shots
-    bill = Bill.of([shots * pairs, shots * rows.size], step.tiles, zz_depth(QUBITS))
-    return session.fit("ridge-loo").decision_function(rows), bill
+    decision = session.fit("ridge-loo").decision_function(rows)
+    return decision, [shots * pairs, shots * rows.size], zz_depth(QUBITS, "pairs")
 
 
 def _by_points(
     X: FloatArray, new: FloatArray, y: FloatArray, seed: int, step: Step
-) -> tuple[FloatArray, Bill]:
+) -> tuple[FloatArray, list[int], int]:
     """Measure every point, and look at new ones so often before their shots end."""
     design = Points(Fidelity(rank=1))
     rounds: list[int] = []
@@ -153,7 +150,7 @@ def _by_points(
         stop=Settle(looks=step.looks),
         on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
     )
-    return found.f, Bill.of([session.table.total, *rounds], step.tiles, zz_depth(QUBITS) // 2)
+    return found.f, [session.table.total, *rounds], zz_depth(QUBITS, "pairs") // 2
 
 
 def draw_iris(demo: IrisDemo, path: Path) -> None:

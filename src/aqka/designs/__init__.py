@@ -1,16 +1,15 @@
 """Designs: what a shot is spent on, pairs of points or points."""
 
-from aqka._util.text import did_you_mean, inert
+from aqka._util.text import unknown
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
-from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
+from aqka.designs._base import Never, NewPoints, Settle, Stop
 from aqka.designs._point_kernel import PointEstimate, PointKernel
 from aqka.designs.fidelity import Fidelity
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
 from aqka.designs.points import Points, point_kernel_names
 from aqka.designs.projected import Projected
 from aqka.designs.state_fits import StateFits
-from aqka.errors import InputError
 
 __all__ = [
     "AUTO",
@@ -34,6 +33,12 @@ __all__ = [
     "point_kernel_names",
 ]
 
+Design = Pairs | Points
+"""What a shot is spent on.
+
+It knows its table of counts, how shots per unit become a plan, how counts are read as a kernel
+estimate, and how new points are measured.
+"""
 AUTO = "auto"
 _NAMED: dict[str, type[Pairs] | type[Points]] = {"pairs": Pairs, "points": Points}
 
@@ -43,22 +48,19 @@ def design_names() -> list[str]:
     return [AUTO, *_NAMED]
 
 
-def measured_by(table: object) -> "Pairs | Points | None":
+def measured_by(table: object) -> Design | None:
     """Return the design whose training counts a table holds; None for anything else."""
     if isinstance(table, PairTable):
         return Pairs("all-zero" if table.tolerance is None else "tolerant")
     return Points() if isinstance(table, PointTable) else None
 
 
-def as_design(design: "str | Design") -> "Pairs | Points | None":
+def as_design(design: str | Design) -> Design | None:
     """Return the design of that name, or the given one; None for ``"auto"``."""
     if isinstance(design, Pairs | Points):
         return design
     if design == AUTO:
         return None
     if not isinstance(design, str) or design not in _NAMED:
-        raise InputError(
-            f"design must be one of {', '.join(map(repr, design_names()))}, Pairs() or "
-            f"Points(…), got {inert(repr(design), 100)}.{did_you_mean(design, _NAMED)}"
-        )
+        raise unknown("design", design, design_names(), ", Pairs() or Points(…)")
     return _NAMED[design]()

@@ -23,10 +23,13 @@ class PointEstimate(Estimate):
         Which kernel it is.
     table
         The counts of the training points.
+    n_read
+        Points that have been read, the training points first.
     """
 
     kernel_of_points: "PointKernel"
     table: PointTable
+    n_read: int
 
     @property
     def identity(self) -> str:
@@ -40,11 +43,6 @@ class PointEstimate(Estimate):
         """Return the kernel of measured points with themselves; it takes no further shot."""
         new = np.arange(self.n_read, self.n_read + table.n_points)
         return self.extended(table).block(new, new)
-
-    @property
-    @abstractmethod
-    def n_read(self) -> int:
-        """Points that have been read, the training points first."""
 
     @abstractmethod
     def extended(self, table: PointTable) -> Self:

@@ -14,7 +14,7 @@ from aqka._util.text import percent
 from aqka.core.plans import Plan
 from aqka.designs._base import NewPoints
 from aqka.designs._point_kernel import as_outputs
-from aqka.designs.prior import Answers, LazyAnswers, winner_of
+from aqka.designs.prior import Answers, LazyAnswers
 from aqka.learners import Decided
 from aqka.maths.metrics import share_interval
 
@@ -67,14 +67,6 @@ class _Part:
     new: NewPoints
     budget: int
     first_round: int
-
-    def settled_winners(self) -> tuple[BoolArray, IntArray]:
-        """Return which points the shots settled, and the numbers of their classes."""
-        declared = self.new.winners()
-        if declared is not None:
-            return self.new.settled, declared
-        decided = self.new.decide()
-        return self.new.settled_at_end(decided), winner_of(decided.f)
 
 
 class AnsweredPoints(NewPoints):
@@ -162,9 +154,8 @@ class AnsweredPoints(NewPoints):
         """What shots say of the prior's answers."""
         answers, compared, disagreed = self.answers, 0, 0
         for part in self._parts[:1]:  # there is none where every point is answered
-            settled, winner = part.settled_winners()
-            shown = settled & answers.audited[part.numbers]
-            wrong = winner[shown] != answers.winner[part.numbers[shown]]
+            shown = part.new.settled_at_end() & answers.audited[part.numbers]
+            wrong = part.new.winners()[shown] != answers.winner[part.numbers[shown]]
             compared, disagreed = len(wrong), int(wrong.sum())
         points, level = np.flatnonzero(answers.audited), self._prior.settings.error_rate
         return PriorAudit(points, compared, disagreed, level, not self._is_off)
@@ -236,13 +227,13 @@ class AnsweredPoints(NewPoints):
         total = np.sqrt(answers.deviation**2 + answers.noise**2).reshape(f.shape)
         return found.combined(answers.mean.reshape(total.shape), total, points)
 
-    def settled_at_end(self, decided: Decided) -> BoolArray:
+    def settled_at_end(self) -> BoolArray:
         """Return the settled points once no more shots follow."""
-        return self._filled(self.by_prior, lambda part: part.settled_winners()[0])
+        return self._filled(self.by_prior, lambda part: part.new.settled_at_end())
 
     def winners(self) -> IntArray:
         """Return the numbers of the settled classes."""
-        return self._filled(self.answers.winner, lambda part: part.settled_winners()[1])
+        return self._filled(self.answers.winner, lambda part: part.new.winners())
 
     @property
     def shots_per_point(self) -> IntArray:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.base import Backend
@@ -29,26 +30,23 @@ from aqka.estimates.states import (
     KernelOf,
     StateFitter,
     draw_counts,
+    some_points,
 )
 from aqka.learners import Decided, FittedHead
+from aqka.maths.angle_prior import spread_evenly
 from aqka.maths.point_law import equivalent_pair_shots, state_fidelity
 from aqka.maths.product_bases import ProductBases
-from aqka.maths.state_errors import tangent_roots
+from aqka.maths.state_errors import information_root
 from aqka.maths.state_features import expectations
 
 MAX_FIDELITY_QUBITS = 8
 CALIBRATED_POINTS = 200
 VARIANCE_POINTS = 200
-MOST_POINTS_OF_A_KERNEL = 1000
-"""Beyond it the kernel is not written out: it would take more memory than all else."""
-REDRAWN_POINTS = 200
-"""Points on which the reading with training states as a prior is learnt, at each level of shots."""
-WELL_KNOWN = 4
-"""Shots for each of the 2ⁿ amplitudes, with which training states are near the true ones."""
-MAX_PRIOR_OUTCOMES = 2**24
-"""Outcomes of all training points and settings together, beyond which there is no such prior."""
-MAX_PURE_STEPS = 2**30
-"""Variances of pure states take 8ⁿ steps a point; more than this takes over ten seconds."""
+MOST_POINTS_OF_A_KERNEL = 1000  # beyond it the kernel would take more memory than all else
+REDRAWN_POINTS = 200  # on which the reading with a prior is learnt, at each level of shots
+WELL_KNOWN = 4  # shots for each of 2ⁿ amplitudes, with which states are near the true ones
+MAX_PRIOR_OUTCOMES = 2**24  # of all training points and settings, beyond which there is no prior
+MAX_PURE_STEPS = 2**30  # for variances of pure states, 8ⁿ each; more take over ten seconds
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Fidelity(PointKernel):
     rank
         Vectors of a state; None tests whether pure states will do.
     confusion
-        Readout errors from a calibration (``aqka.estimates.confusion``).
+        Readout errors from a calibration (``aqka.estimates.readout``).
     fit_states
         What fits the states of training points and of new ones: by default this process a few,
         and all cores very many; a Dask cluster by ``StateFits(scheduler=…)``.
@@ -74,12 +72,12 @@ class Fidelity(PointKernel):
     confusion: FloatArray | None = None
     fit_states: StateFitter = field(default_factory=StateFits)
 
-    def check(self, n_qubits: int) -> None:
+    def check(self, n_qubits: int, most: int = MAX_STATE_QUBITS) -> None:
         """Refuse more qubits than states can be fitted on."""
-        if n_qubits > MAX_STATE_QUBITS:
+        if n_qubits > most:
             raise InputError(
-                f"kernel {self.kernel_of!r} fits states of at most {MAX_STATE_QUBITS} qubits, and "
-                f"the points have {n_qubits}; take 'projected', or leave it out."
+                f"kernel {self.kernel_of!r} fits states of at most {most} qubits, and the points "
+                f"have {n_qubits}; take 'projected', or leave it out."
             )
 
     def readable(self, table: PointTable) -> IntArray:
@@ -111,17 +109,7 @@ class Fidelity(PointKernel):
 
 
 class StateEstimate(PointEstimate):
-    """Fitted states, their fidelities, and f(x) = Tr ρ(x)A + b with A = Σ α_i ρ_i.
-
-    Attributes
-    ----------
-    fitted
-        The states as fitted.
-    states
-        Those whose overlaps are the kernel.
-    tests
-        Whether the states are pure, and what was decided.
-    """
+    """Fitted states, their fidelities, and f(x) = Tr ρ(x)A + b with A = Σ α_i ρ_i."""
 
     kernel_of_points: Fidelity
 
@@ -135,7 +123,8 @@ class StateEstimate(PointEstimate):
     ) -> None:
         self.kernel_of_points, self.table, self.design = kernel, table, design
         self.fitted, self.tests = fitted, tests
-        self.states = fitted.behind(kernel.kernel_of)
+        self.states = fitted.behind(kernel.kernel_of)  # those whose overlaps are the kernel
+        self.n_read = table.n_points
         self.forms_kernel = table.n_points <= MOST_POINTS_OF_A_KERNEL
         noise = "with the device's noise"
         if kernel.kernel_of == "purified":
@@ -166,10 +155,9 @@ class StateEstimate(PointEstimate):
 
     def mean_variance(self) -> float:
         """Return the mean variance of an entry off the diagonal, over some of the points."""
-        count = min(self.table.n_points, VARIANCE_POINTS)
-        points = np.linspace(0, self.table.n_points - 1, count).astype(np.int64)
-        variances = self._variances(self.table.subset(points), self.fitted.subset(points))
-        return float((variances.sum() - np.trace(variances)) / max(count * (count - 1), 1))
+        variances = self._variances(*some_points(self.table, self.fitted, VARIANCE_POINTS))
+        off_diagonal = len(variances) * (len(variances) - 1)
+        return float((variances.sum() - np.trace(variances)) / max(off_diagonal, 1))
 
     def _variances(self, table: PointTable, states: FittedStates) -> FloatArray:
         random = np.random.default_rng(0)  # the same counts give the same head
@@ -194,6 +182,11 @@ class StateEstimate(PointEstimate):
         ]
         return np.asarray(made)
 
+    def values(self, head: FittedHead, table: PointTable) -> FloatArray:
+        """Return f of measured points alone, without the fits that its deviation needs."""
+        fitted = self.kernel_of_points.fit(table, self.fitted.rank)
+        return self._f(head, self.operators(head), fitted)
+
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation.
 
@@ -203,8 +196,7 @@ class StateEstimate(PointEstimate):
         operators, rank = self.operators(head), self.fitted.rank
         fitted = self.kernel_of_points.fit(table, rank)
         f, variance = self._f(head, operators, fitted), self._f_variance(operators, table, fitted)
-        chosen = np.unique(np.linspace(0, table.n_points - 1, CALIBRATED_POINTS).astype(np.int64))
-        part, truth = table.subset(chosen), fitted.subset(chosen)
+        part, truth = some_points(table, fitted, CALIBRATED_POINTS)
         drawn = draw_counts(truth, part, np.random.default_rng(seed))
         again = self.kernel_of_points.fit(drawn, rank)
         error = self._f(head, operators, again) - self._f(head, operators, truth)
@@ -246,8 +238,7 @@ class StateEstimate(PointEstimate):
         self, head: FittedHead, f: FloatArray, like: PointTable, seed: tuple[int, int]
     ) -> RedrawnPoints:
         """Measure training points anew, with the shots that other points have."""
-        count = len(f)
-        some = np.unique(np.linspace(0, count - 1, min(count, REDRAWN_POINTS)).astype(np.int64))
+        some = spread_evenly(len(f), REDRAWN_POINTS)
         origin = np.tile(some, -(-REDRAWN_POINTS // len(some)))
         table = PointTable(len(origin), like.settings)
         table.shots[:] = like.shots[np.arange(len(origin)) % like.n_points]
@@ -292,18 +283,13 @@ class StateEstimate(PointEstimate):
         for first in range(0, table.n_points, size):
             some = slice(first, first + size)
             confusion = self.kernel_of_points.confusion
-            roots = tangent_roots(bases, pure[some], shots[some], confusion)
-            for k, operator in enumerate(operators):
-                gradient = pure[some] @ operator.T  # A u, and f moves by 2 Re⟨δ|Au⟩
-                real = np.concatenate([gradient.real, gradient.imag], axis=1)
-                moved = 2 * np.einsum("ia,iab->ib", real, roots)
-                variance[some, k] = np.sum(moved**2, axis=1)
+            roots = information_root(bases, pure[some], shots[some], confusion)
+            # A u for each output: f moves by 2 Re⟨δ|Au⟩.
+            gradient = np.stack([pure[some] @ operator.T for operator in operators], axis=2)
+            real = 2 * np.concatenate([gradient.real, gradient.imag], axis=1)
+            moved = [solve_triangular(*one, lower=True) for one in zip(roots, real, strict=True)]
+            variance[some] = np.sum(np.square(moved), axis=1)
         return as_outputs(variance)
-
-    @property
-    def n_read(self) -> int:
-        """Points whose states are known."""
-        return int(self.states.vectors.shape[1])
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more states, of the rank that the training points have."""
@@ -311,6 +297,7 @@ class StateEstimate(PointEstimate):
         more = new.behind(self.kernel_of_points.kernel_of).vectors
         made = type(self)(self.kernel_of_points, self.table, self.design, self.fitted, self.tests)
         made.states = FittedStates.given(np.concatenate([self.states.vectors, more], axis=1))
+        made.n_read = self.n_read + table.n_points
         return made
 
     def block(self, rows: IntArray, cols: IntArray) -> FloatArray:

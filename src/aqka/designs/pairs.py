@@ -1,20 +1,22 @@
 """Pairs: each shot runs the fidelity circuit of two points."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
-from aqka._util.text import did_you_mean, inert
+from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka._util.text import unknown
+from aqka.allocators.aqka import ridge_gradient
 from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
 from aqka.core.pairs import BlockTable, KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.problem import FAIR, Problem
 from aqka.core.tolerance import Tolerance
-from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
+from aqka.designs._base import NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior, RowReading
@@ -23,21 +25,15 @@ from aqka.maths.point_law import state_fidelity
 from aqka.maths.spectrum import Spectrum, reconstruct
 
 READINGS = ("all-zero", "tolerant")
+# Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
+# pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
+# share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
+TRAINING_WEIGHT = 1 / 8
+
+DEFAULT_TEST_SHOTS = 100
+"""Shots of a pair of a new and a training point that come on top of a training budget."""
+
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
-
-
-class DecidedRows(Decided):
-    """Decision values read from measured rows of kernel entries."""
-
-    def lead(self) -> tuple[FloatArray, FloatArray]:
-        """Return f and its deviation; with several classes, those of the leader's gap."""
-        if self.f.ndim == 1:
-            return self.f, self.deviation
-        rows = np.arange(len(self.f))
-        second, leader = np.argsort(self.f, axis=1)[:, -2:].T
-        contrast = np.zeros_like(self.f)
-        contrast[rows, leader], contrast[rows, second] = 1.0, -1.0
-        return np.sum(contrast * self.f, axis=1), np.sqrt(self.reading.variance(contrast))
 
 
 class KernelEstimate(Estimate):
@@ -54,8 +50,7 @@ class KernelEstimate(Estimate):
         is like; else it is read as measured.
     """
 
-    tolerance: Tolerance | None = None
-    """How much of a hit a shot with flipped bits is; None counts hits."""
+    tolerance: Tolerance | None = None  # what a shot with flipped bits counts; None counts hits
 
     def __init__(
         self, kernel: FloatArray, identity: str | None = None, *, rows_are_alike: bool = True
@@ -75,7 +70,7 @@ class KernelEstimate(Estimate):
         """What the entries were computed from, or a digest of them."""
         return f"kernel {digest(self.kernel)}" if self._identity is None else self._identity
 
-    def decide(self, head: FittedHead, table: BlockTable, seed: int = 0) -> DecidedRows:
+    def decide(self, head: FittedHead, table: BlockTable, seed: int = 0) -> Decided:
         """Return f of measured rows by linear Bayes (``aqka.estimates.rows``)."""
         alpha = head.coefficients
         if self.rows_are_alike:
@@ -84,7 +79,7 @@ class KernelEstimate(Estimate):
             reading = RowReading.as_measured(table, alpha)
         shape = (len(reading.values), *np.asarray(head.alpha).shape[1:])
         f = reading.values.reshape(shape) + head.intercept
-        return DecidedRows(f, np.sqrt(reading.variances().reshape(shape)), reading)
+        return Decided(f, np.sqrt(reading.variances().reshape(shape)), reading)
 
     def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
         """Return f from a simulator's exact entries."""
@@ -157,7 +152,7 @@ class PairEstimate(KernelEstimate):
 
 
 @dataclass(frozen=True)
-class Pairs(Design):
+class Pairs:
     """Spend shots on pairs of points: |⟨φ(x)|φ(x′)⟩|² is the chance that all bits read 0.
 
     Parameters
@@ -173,30 +168,35 @@ class Pairs(Design):
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
-    runs_inverse: ClassVar[bool] = True
-    counts_entries: ClassVar[bool] = True
+    runs_inverse: ClassVar[bool] = True  # of the feature map, which must have one
+    counts_entries: ClassVar[bool] = True  # each kernel entry has counts of its own
+    calibration_shots: ClassVar[int] = 0
+    not_shown: ClassVar[tuple[str, ...]] = ()  # what a report leaves out
+    no_total_interval: ClassVar[str] = ""  # why intervals do not count training shots
 
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
-            raise InputError(
-                f"reading of pairs must be one of {', '.join(map(repr, READINGS))}, got "
-                f"{inert(repr(self.reading), 100)}.{did_you_mean(self.reading, READINGS)}"
-            )
+            raise unknown("reading of pairs", self.reading, READINGS)
 
-    def reads(self, measured: Design) -> bool:
-        """Whether they are the same pairs: other counts are not kept."""
+    def reads(self, measured: object) -> bool:
+        """Whether another design counts the same of pairs: other counts are not kept."""
         return self == measured
 
-    def check_backend(self, backend: Backend, n_points: int) -> None:
-        """Refuse a backend of points alone, of hits alone, or of another number of points."""
-        self._check_counts(backend)
-        if backend.shape != (n_points, n_points):
-            raise InputError(
-                f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
-                f"its shape is {backend.shape}."
-            )
+    def on(self, lattice: IntArray | None, n_qubits: int | None) -> Self:
+        """Return the design itself: pairs are of any feature map."""
+        return self
 
-    def _check_counts(self, backend: Backend) -> None:
+    def reduced_kernel(self, n_qubits: int) -> None:
+        """Return None: it reads no reduced states."""
+
+    def columns(self, training_points: Any) -> Any:
+        """Return the points that new points are measured with."""
+        return training_points
+
+    def check_backend(
+        self, backend: Backend, n_points: int, head: FittedHead | None = None
+    ) -> None:
+        """Refuse a backend of points alone, of hits alone, or of other points than the head's."""
         check_measures_pairs(backend)
         if self.reading == "tolerant" and backend.flipped_bits is None:
             raise InputError(
@@ -204,10 +204,54 @@ class Pairs(Design):
                 "alone, as all do with sentinels beside the pairs; take StatevectorBackend or one "
                 "that sends jobs, without sentinels, or reading='all-zero'."
             )
+        if head is None and backend.shape != (n_points, n_points):
+            raise InputError(
+                f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
+                f"its shape is {backend.shape}."
+            )
+        if head is not None and backend.shape[1] != len(head.alpha):
+            raise InputError(
+                f"the head was trained on {len(head.alpha)} points, so the backend must have that "
+                f"many columns, one row per test point; its shape is {backend.shape}."
+            )
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
         """Return 16 a pair, where the paper sees adaptive shots lose their advantage."""
         return 16 * n_points * (n_points - 1) // 2
+
+    def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
+        """Return how many pairs training measures, and how that comes about."""
+        is_known = n_pairs == n_points * (n_points - 1) // 2
+        return n_pairs, "N(N-1)/2, diagonal known" if is_known else "N(N+1)/2"
+
+    def shots_per_entry(self, shots: int, n_pairs: int) -> float:
+        """Return the shots of a kernel entry, on average."""
+        return shots / n_pairs
+
+    def new_units(self, n_train: int, n_new: int) -> int:
+        """Return how many pairs new points make with the training points."""
+        return n_train * n_new
+
+    def new_shots(self, shots: int, n_train: int) -> int:
+        """Return what a new pair gets on top of so many training shots."""
+        return DEFAULT_TEST_SHOTS
+
+    def shares(self, n_train: int, n_new: int) -> tuple[float, float, str]:
+        """Return how training and predictions share a budget, and why."""
+        pairs, new = n_train * (n_train - 1) // 2, n_train * n_new
+        reason = (
+            f"{n_new:,} new points have {new:,} pairs with the {n_train:,} training points, "
+            f"which have {pairs:,} among themselves, and the noise of a training pair reaches a "
+            "prediction only through what the ridge lets through."
+        )
+        return math.sqrt(TRAINING_WEIGHT * pairs), math.sqrt(new), reason
+
+    def sensitivity(
+        self, table: PairTable, problem: Problem, spectrum: Spectrum | None = None
+    ) -> FloatArray:
+        """Return |g| of each pair, given the spectrum of the counts' kernel if it is known."""
+        known = Spectrum.of(problem.reading.kernel(table)) if spectrum is None else spectrum
+        return np.abs(table.condense(ridge_gradient(known, problem)))
 
     def training_table(
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
@@ -223,7 +267,7 @@ class Pairs(Design):
         """Return the plan that gives each pair these shots."""
         index = np.flatnonzero(shots)
         rows, cols = table.pairs(index)
-        return ShotPlan(rows, cols, shots[index], landmarks, bits=_bits(table))
+        return ShotPlan(rows, cols, shots[index], landmarks, bits=table.bits)
 
     def read(
         self,
@@ -242,16 +286,7 @@ class Pairs(Design):
         how = (head, n_points, budget, self.looks(stop), seed)
         if isinstance(stop, Settle):
             return NewPairsSettled(*how, error_rate=stop.error_rate)
-        return NewPairsValued(*how)
-
-    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
-        """Refuse a backend whose columns are not the head's training points."""
-        self._check_counts(backend)
-        if backend.shape[1] != len(head.alpha):
-            raise InputError(
-                f"the head was trained on {len(head.alpha)} points, so the backend must have that "
-                f"many columns, one row per test point; its shape is {backend.shape}."
-            )
+        return NewPairs(*how)
 
     def decide_known(
         self, head: FittedHead, table: PairTable, rows: IntArray, columns: IntArray
@@ -259,17 +294,17 @@ class Pairs(Design):
         """Return f from the entries between the points; one without shots reads the mean."""
         return head.decision_function(FAIR.kernel(table)[np.ix_(rows, columns)])
 
+    def least_shots(self, table: PairTable) -> int:
+        """Return 0: a pair without shots is read too."""
+        return 0
+
     def facts(self, table: PairTable) -> dict[str, str]:
         """Return the reading where it is not that of the problem."""
         return {} if table.tolerance is None else {"pairs": self.reading}
 
-    def extent(self, table: PairTable) -> dict[str, str]:
-        """Return the points that plans may name, and whether a point with itself."""
-        return {"points": str(table.n_points), "diagonal": table.diagonal, **_bits_extent(table)}
-
     def results(self, table: PairTable, estimate: Any) -> dict[str, Any]:
         """Return how many pairs there are, and how many have shots; and which kernel it is."""
-        found = {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
+        found = {"pairs": table.n_pairs, "pairs_seen": int(np.sum(table.seen))}
         return found if table.tolerance is None else found | {"kernel": estimate.meaning}
 
     def looks(self, stop: Stop) -> int:
@@ -277,52 +312,7 @@ class Pairs(Design):
         return stop.looks or (SETTLING_LOOKS if isinstance(stop, Settle) else VALUE_LOOKS)
 
 
-def _bits(table: PairTable | BlockTable) -> int | None:
-    return None if table.tolerance is None else table.tolerance.bits
-
-
-def _bits_extent(table: PairTable | BlockTable) -> dict[str, str]:
-    return {} if table.tolerance is None else {"bits": str(table.tolerance.bits)}
-
-
-class _NewPairs(NewPoints):
-    """What both ways to spend shots on a test-by-train block share."""
-
-    table: BlockTable
-
-    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
-        self.head, self.seed = head, seed
-        tolerance = head.estimate.tolerance  # type: ignore[attr-defined]
-        self.table = BlockTable(as_count(n_points, "n_points"), len(head.alpha), tolerance)
-        rounds = min(looks, budget)
-        # Growing by a common factor from one shot a pair, or less where the budget is small.
-        self.milestones = doubling(budget, rounds, float(self.table.shots.size))
-        self.settled: BoolArray = np.zeros(n_points, dtype=np.bool_)
-
-    def decide(self) -> Decided:
-        """Return f of the measured rows."""
-        return self.head.decide(self.table)
-
-    @property
-    def shots_per_point(self) -> IntArray:
-        """Shots of each test point's row."""
-        return np.asarray(self.table.shots.sum(axis=1))
-
-    def extent(self) -> dict[str, str]:
-        """Return the points that plans may name."""
-        rows, cols = self.table.shots.shape
-        return {"rows": str(rows), "cols": str(cols), **_bits_extent(self.table)}
-
-    def _end(self, round: int) -> int:
-        """Return the shots spent after a round; after the last come rounds only if some failed."""
-        return self.milestones[min(round, len(self.milestones) - 1)]
-
-    def _plan_of(self, shots: IntArray) -> ShotPlan:
-        rows, cols = np.nonzero(shots)
-        return ShotPlan(rows, cols, shots[rows, cols], bits=_bits(self.table))
-
-
-class NewPairsValued(_NewPairs):
+class NewPairs(NewPoints):
     """Shots for real targets, spent where the error of f is.
 
     The squared errors of f that the test shots leave, Σ α_j² K_j (1 - K_j) / s_j of each point,
@@ -330,6 +320,20 @@ class NewPairsValued(_NewPairs):
     |α_j| sqrt(K_j (1 - K_j)) (as in Prop. 1); each round fills toward that, with K as known so far.
     With several outputs |α_j| is the norm of the pair's coefficients.
     """
+
+    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
+        tolerance = head.estimate.tolerance  # type: ignore[attr-defined]
+        super().__init__(head, BlockTable(n_points, len(head.alpha), tolerance), seed)
+        # Growing by a common factor from one shot a pair, or less where the budget is small.
+        self.milestones = doubling(budget, min(looks, budget), float(self.table.shots.size))
+
+    def _end(self, round: int) -> int:
+        """Return the shots spent after a round; after the last come rounds only if some failed."""
+        return self.milestones[min(round, len(self.milestones) - 1)]
+
+    def _plan_of(self, shots: IntArray) -> ShotPlan:
+        rows, cols = np.nonzero(shots)
+        return ShotPlan(rows, cols, shots[rows, cols], bits=self.table.bits)
 
     def plan(self, round: int, spent: int, left: int) -> ShotPlan:
         """Fill toward the shares that leave the least error."""
@@ -341,12 +345,8 @@ class NewPairsValued(_NewPairs):
         flat = fill(targets, self.table.shots.ravel(), shots, rng)
         return self._plan_of(flat.reshape(self.table.shots.shape))
 
-    def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
-        """Count the hits."""
-        self.table.add(measured, answer)  # type: ignore[arg-type]
 
-
-class NewPairsSettled(_NewPairs):
+class NewPairsSettled(NewPairs):
     """Shots for classes, no longer than their decision needs them.
 
     Each round gives every open point the same shots, over training points in proportion to
@@ -356,13 +356,7 @@ class NewPairsSettled(_NewPairs):
     """
 
     def __init__(
-        self,
-        head: FittedHead,
-        n_points: int,
-        budget: int,
-        looks: int,
-        seed: int,
-        error_rate: float,
+        self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int, error_rate: float
     ) -> None:
         super().__init__(head, n_points, budget, looks, seed)
         self._alpha, self._intercept = coefficients_per_class(head)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
-from aqka._util.text import did_you_mean, inert
+from aqka._util.text import unknown
 from aqka.backends.base import Backend
 from aqka.core.calibration import N_REFERENCES
 from aqka.core.plans import Landmarks, Plan
@@ -15,7 +15,7 @@ from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings, neighbour_settings
-from aqka.designs._base import Design, NewPoints, Settle, Stop
+from aqka.designs._base import NewPoints, Settle, Stop
 from aqka.designs._point_kernel import PointEstimate, PointKernel
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS, Fidelity
 from aqka.designs.projected import Projected
@@ -23,8 +23,7 @@ from aqka.errors import InputError
 from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
 
-SETTLING_LOOKS = 4
-"""The first after an eighth of a point's shots, each of the others after twice as many."""
+SETTLING_LOOKS = 4  # the first after an eighth of a point's shots, each other after twice as many
 
 
 NAMED: dict[str, PointKernel] = {
@@ -47,8 +46,6 @@ def point_kernel_names() -> list[str]:
     states of neighbours on a line, and ``"projected-2-all"`` of all pairs of qubits. With
     ``"-linear"`` they are the mean overlap of these states.
 
-    Examples
-    --------
     >>> point_kernel_names()[2:5]
     ['projected', 'projected-2', 'projected-2-all']
     """
@@ -58,17 +55,12 @@ def point_kernel_names() -> list[str]:
 def as_point_kernel(kernel: str | PointKernel) -> PointKernel:
     """Return the kernel of that name, or the given one.
 
-    Examples
-    --------
     >>> as_point_kernel("projected-2")
     Projected(locality=2, form='gaussian', gamma=None, confusion=None, pairs='neighbours')
     """
     made = NAMED.get(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(made, PointKernel):
-        raise InputError(
-            f"kernel of points must be one of {', '.join(map(repr, NAMED))} or a PointKernel, got "
-            f"{inert(repr(kernel), 100)}.{did_you_mean(kernel, NAMED)}"
-        )
+        raise unknown("kernel of points", kernel, NAMED, " or a PointKernel")
     return made
 
 
@@ -84,7 +76,7 @@ def default_point_kernel(settings: IntArray) -> PointKernel:
 
 
 @dataclass(frozen=True)
-class Points(Design):
+class Points:
     """Spend shots on single points, each measured in Pauli settings that all points share.
 
     Shots grow with the number of points, not with that of their pairs, circuits are half as deep,
@@ -113,15 +105,25 @@ class Points(Design):
     default_learner: ClassVar[str] = "ridge-loo"
     runs_inverse: ClassVar[bool] = False
     counts_entries: ClassVar[bool] = False
+    not_shown: ClassVar[tuple[str, ...]] = (
+        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
+        "intervals count the new points' own shots.",
+    )
+    no_total_interval: ClassVar[str] = "they are not known where points are measured"
 
     def __post_init__(self) -> None:
-        _ = self._chosen  # refuses an unknown name
+        if self.kernel is not None:
+            as_point_kernel(self.kernel)  # refuses an unknown name
         count = as_count(self.calibration_shots, "calibration_shots", minimum=0)
         if count % N_REFERENCES:
             raise InputError(
                 "calibration_shots must be even, for half of them go to each of two circuits; got "
                 f"{count}, take {count + 1}."
             )
+
+    def reads(self, measured: object) -> bool:
+        """Whether it can read what another design has measured: any counts of points."""
+        return isinstance(measured, Points)
 
     def on(self, lattice: IntArray | None, n_qubits: int | None) -> "Points":
         """Return it with the neighbours of a lattice, if any, in place of those on a line."""
@@ -133,18 +135,25 @@ class Points(Design):
             return replace(self, settings=neighbour_settings(n_qubits, lattice))
         return self
 
-    def check_backend(self, backend: Backend, n_points: int) -> None:
-        """Refuse a backend that cannot prepare states, or has another number of points."""
+    def columns(self, training_points: Any) -> None:
+        """Return None: new points are measured alone."""
+
+    def check_backend(
+        self, backend: Backend, n_points: int, head: FittedHead | None = None
+    ) -> None:
+        """Refuse a backend that cannot prepare states to read, or has another number of points."""
         n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
-        self._kernel_on(n_qubits).check_backend(backend)
+        estimate: Any = None if head is None else head.estimate
+        kernel = self._kernel_on(n_qubits) if head is None else estimate.kernel_of_points
+        kernel.check_backend(backend)
 
     def _kernel_on(self, n_qubits: int) -> PointKernel:
         settings = self.settings_for(n_qubits, 0, steers=False)
         return self._chosen or default_point_kernel(settings)
 
-    def reduced_kernel(self, n_qubits: int) -> Projected | None:
+    def reduced_kernel(self, n_qubits: int) -> Any:
         """Return the kernel of reduced states that it reads; None where it is the fidelity."""
         kernel = self._kernel_on(n_qubits)
         return kernel if isinstance(kernel, Projected) else None
@@ -176,12 +185,8 @@ class Points(Design):
         kernel, many, own = self._chosen, n_qubits > MAX_FIDELITY_QUBITS, None
         if kernel is not None:
             kernel.check(n_qubits)
-        if many and isinstance(self.kernel, str) and isinstance(kernel, Fidelity):
-            raise InputError(
-                f"kernel {inert(repr(self.kernel), 100)} fits states of at most "
-                f"{MAX_FIDELITY_QUBITS} qubits, and the points have {n_qubits}; take 'projected', "
-                "or leave it out."
-            )
+        if isinstance(kernel, Fidelity) and isinstance(self.kernel, str):
+            kernel.check(n_qubits, MAX_FIDELITY_QUBITS)
         if self.settings is not None:
             given = as_settings(self.settings)
             if kernel is not None:
@@ -198,6 +203,32 @@ class Points(Design):
     def kernel_for(self, table: PointTable) -> PointKernel:
         """Return the kernel that a table is read as."""
         return self._chosen or default_point_kernel(table.settings)
+
+    def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
+        """Return how many points training measures, and how that comes about."""
+        return n_points, "each measured once"
+
+    def shots_per_entry(self, shots: int, n_pairs: int) -> None:
+        """Return None: no kernel entry has shots of its own."""
+
+    def new_units(self, n_train: int, n_new: int) -> int:
+        """Return how many points are measured for new points."""
+        return n_new
+
+    def new_shots(self, shots: int, n_train: int) -> int:
+        """Return what a new point gets on top of so many training shots: as one of training."""
+        return shots // n_train
+
+    def shares(self, n_train: int, n_new: int) -> tuple[float, float, str]:
+        """Return how training and predictions share a budget, and why."""
+        reason = (
+            f"a new point costs what a training point does, so {n_train:,} training and {n_new:,} "
+            "new points get the same shots each."
+        )
+        return n_train, n_new, reason
+
+    def sensitivity(self, table: PointTable, problem: Problem, spectrum: Any = None) -> None:
+        """Return None: no pair has shots of its own that could have been others'."""
 
     def plan(self, table: PointTable, shots: IntArray, landmarks: Landmarks | None) -> PointPlan:
         """Return the plan that spreads each point's shots evenly over all settings."""
@@ -221,17 +252,11 @@ class Points(Design):
         """Return new points to be measured as the training points were."""
         return NewStates(head, n_points, budget, stop, self.looks(stop), seed)
 
-    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
-        """Refuse a backend that cannot prepare states, or not those that the kernel reads."""
-        qubits_of(backend)
-        assert isinstance(head.estimate, PointEstimate)
-        head.estimate.kernel_of_points.check_backend(backend)
-
     def decide_known(
         self, head: FittedHead, table: PointTable, rows: IntArray, columns: IntArray
     ) -> FloatArray:
         """Return f from the points' own counts."""
-        return head.decide(table.subset(rows)).f
+        return head.values(table.subset(rows))
 
     def least_shots(self, table: PointTable) -> int:
         """Return the shots that a point needs before it can be read."""
@@ -244,11 +269,7 @@ class Points(Design):
             facts["calibration"] = str(self.calibration_shots)
         return facts
 
-    def extent(self, table: PointTable) -> dict[str, str]:
-        """Return which points and settings plans may name."""
-        return {"points": str(table.n_points), **_pauli_extent(table)}
-
-    def results(self, table: PointTable, estimate: PointEstimate) -> dict[str, Any]:
+    def results(self, table: PointTable, estimate: Any) -> dict[str, Any]:
         """Return the settings, a point's shots, and which kernel was read how well."""
         confusion = estimate.kernel_of_points.confusion
         return {
@@ -275,10 +296,6 @@ def qubits_of(backend: Backend) -> int:
     return backend.n_qubits
 
 
-def _pauli_extent(table: PointTable) -> dict[str, str]:
-    return {"settings": str(table.n_settings), "qubits": str(table.n_qubits)}
-
-
 class NewStates(NewPoints):
     """New points measured as the training points were, and no longer than their decision needs.
 
@@ -289,16 +306,13 @@ class NewStates(NewPoints):
     normal where shots are many; docs/explanation/points.md has the rates that were measured.
     """
 
-    table: PointTable
-
     def __init__(
         self, head: FittedHead, n_points: int, budget: int, stop: Stop, looks: int, seed: int
     ) -> None:
         estimate = head.estimate
         assert isinstance(estimate, PointEstimate)
         settings = estimate.table.settings
-        self.head, self.seed = head, seed
-        self.table = PointTable(as_count(n_points, "n_points"), settings)
+        super().__init__(head, PointTable(n_points, settings), seed)
         each = estimate.kernel_of_points.least_shots(settings)
         least = each * self.table.n_points
         if budget < least:
@@ -309,7 +323,6 @@ class NewStates(NewPoints):
             )
         ends = budget / 2.0 ** np.arange(looks - 1, -1, -1)
         self.milestones = sorted({max(least, int(end)) for end in ends})
-        self.settled: BoolArray = np.zeros(self.table.n_points, dtype=np.bool_)
         self._quantile = (
             normal_quantile(1 - 2 * stop.error_rate / looks) if isinstance(stop, Settle) else np.inf
         )
@@ -332,32 +345,27 @@ class NewStates(NewPoints):
 
     def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
         """Count the outcomes; the last look stops nothing, nor does one at a cut round."""
-        self.table.add(measured, answer)  # type: ignore[arg-type]
+        super().take(round, planned, measured, answer)
         self._decided = None
         if measured.total == planned.total and round < len(self.milestones) - 1:
-            self.settled = self.settled_at_end(self.decide())
+            self.settled = self.settled_at_end()
 
-    def settled_at_end(self, decided: Decided) -> BoolArray:
+    def settled_at_end(self) -> BoolArray:
         """Return the points whose lead is beyond the quantile, now or at an earlier look."""
-        gap, deviation = decided.lead()
+        gap, deviation = self.decide().lead()
         far = np.abs(gap) > self._quantile * np.maximum(deviation, 1e-300)
         return np.asarray(self.settled | far)
 
     def decide(self) -> Decided:
         """Return f of the measured points."""
         if self._decided is None:
-            self._decided = self.head.decide(self.table, self.seed)
+            self._decided = super().decide()
         return self._decided
 
     def improve(self, decided: Decided, points: IntArray) -> Decided:
         """Read open points with the training points' states as a prior, where there are states."""
         return self.head.estimate.improve(self.head, self.table, decided, points, self.seed)
 
-    @property
-    def shots_per_point(self) -> IntArray:
-        """Shots of each new point."""
-        return self.table.shots_per_point
-
     def extent(self) -> dict[str, str]:
         """Return which points and settings plans may name."""
-        return {"new_points": str(self.table.n_points), **_pauli_extent(self.table)}
+        return self.table.extent("new_points")  # type: ignore[no-any-return]

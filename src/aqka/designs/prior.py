@@ -15,7 +15,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_frac
 from aqka.backends.gate_angles import GateAngles
 from aqka.designs._base import check_error_rate
 from aqka.errors import InputError
-from aqka.learners import FittedHead
+from aqka.learners import FittedHead, winner_of
 from aqka.maths.angle_prior import (
     WIDTH_POINTS,
     WIDTH_SPREAD,
@@ -66,14 +66,10 @@ class PredictionPrior:
     def fit(
         self, head: FittedHead, outputs: FloatArray, X: ArrayLike, feature_map: Any, n_qubits: int
     ) -> "FittedPrior":
-        """Learn what the training points say about others.
+        """Learn what the training points X say about others.
 
-        Parameters
-        ----------
-        head, outputs
-            The fitted head, of classes, and what it was trained on: ``Problem.outputs``.
-        X, feature_map, n_qubits
-            The training points, and what encodes them on how many qubits.
+        ``head`` is of classes and ``outputs`` what it was trained on, ``Problem.outputs``;
+        ``feature_map`` encodes the points on ``n_qubits``.
         """
         points = np.asarray(X)
         angles = GateAngles.of(feature_map, points.shape[1])
@@ -175,23 +171,13 @@ class LazyAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is said of points before any shot.
+    """What is said of points before any shot."""
 
-    Attributes
-    ----------
-    mean, deviation
-        Of f, one column per output.
-    settled, audited
-        Points it is sure of, and those among them that are measured all the same.
-    noise
-        Deviation of what the angles do not explain, per output. It need not be shot noise.
-    """
-
-    mean: FloatArray
-    deviation: FloatArray
-    settled: BoolArray
-    audited: BoolArray
-    noise: FloatArray
+    mean: FloatArray  # of f, one column per output
+    deviation: FloatArray  # likewise
+    settled: BoolArray  # points it is sure of
+    audited: BoolArray  # those among them that are measured all the same
+    noise: FloatArray  # what the angles do not explain, per output; it need not be shot noise
 
     @property
     def free(self) -> BoolArray:
@@ -223,10 +209,3 @@ class Answers:
         if len(state) != n_points:
             raise InputError(f"what the prior said is of {len(state)} points, not {n_points}.")
         return cls(mean, deviation, state > 0, state == 2, noise)
-
-
-def winner_of(f: FloatArray) -> IntArray:
-    """Return the number of each point's class by its decision values."""
-    several = f.ndim > 1 and f.shape[1] > 1
-    winner = f.argmax(axis=1) if several else f.reshape(len(f)) >= 0
-    return np.asarray(winner, dtype=np.int64)

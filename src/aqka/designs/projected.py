@@ -21,10 +21,8 @@ from aqka.learners import Decided, FittedHead
 from aqka.learners.ridge import RIDGE_GRID, loo_errors
 from aqka.maths.spectrum import Spectrum
 
-MOST_COVARIANCES = 2**26
-"""Covariances of all points' expectations: these take half a gigabyte."""
-RESAMPLES = 24
-"""How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
+MOST_COVARIANCES = 2**26  # covariances of all points' expectations: these take half a gigabyte
+RESAMPLES = 24  # draws of the shots: the relative error of a deviation is 1/sqrt(2 · 24)
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Projected(PointKernel):
     gamma
         γ of the Gaussian; None chooses it with the ridge, by leaving points out.
     confusion
-        Readout errors from a calibration (``aqka.estimates.confusion``).
+        Readout errors from a calibration (``aqka.estimates.readout``).
     pairs
         Which two-qubit states: ``"neighbours"``, the pairs that the feature map's gates act on
         where nine settings measure them all, and else those on a line; ``"all"``; or your own,
@@ -73,7 +71,7 @@ class Projected(PointKernel):
         if missing.size:
             raise InputError(
                 f"settings must measure every operator of {self.locality}-qubit states, but no "
-                f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
+                f"setting measures {operators.names()[missing[0]]} ({missing.size} such "
                 "operators); leave settings out, or take the kernel 'projected'."
             )
 
@@ -179,7 +177,7 @@ class ReducedEstimate(PointEstimate):
         self, kernel: Projected, table: PointTable, design: Any, states: ReducedStates, named: str
     ) -> None:
         self.kernel_of_points, self.table, self.design = kernel, table, design
-        self.states = states
+        self.states, self.n_read = states, len(states.expectations)
         self._named = named  # the kernel before its width was chosen, which is a computed number
         self.meaning = (
             f"K̂ is the linear projected kernel: the mean of Tr ρσ of {states.n_states} reduced "
@@ -229,6 +227,10 @@ class ReducedEstimate(PointEstimate):
         """Return the number of expectations of the reduced states, which few shots tell well."""
         return float(self.states.expectations.shape[1]), 1.0
 
+    def values(self, head: FittedHead, table: PointTable) -> FloatArray:
+        """Return f of measured points."""
+        return self._f(head, self._reduce(table))
+
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""
         found = self._reduce(table)
@@ -271,11 +273,6 @@ class ReducedEstimate(PointEstimate):
         slopes = weights * (states.expectations.T @ head.coefficients)
         variance = kernels.linear_variances(table, found, slopes, self.kernel_of_points.confusion)
         return as_outputs(np.sqrt(variance))
-
-    @property
-    def n_read(self) -> int:
-        """Points whose reduced states are known."""
-        return len(self.states.expectations)
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more reduced states."""

@@ -1,26 +1,19 @@
 """From what a user said to what is done: design and why, allocator, learner."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aqka._util.arrays import as_count
-from aqka._util.text import did_you_mean, inert
+from aqka._util.text import unknown
 from aqka.allocators import Allocator, make_allocator
 from aqka.designs import Design, Pairs, Points, as_design
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.designs.prior import PredictionPrior
-from aqka.errors import InputError
 from aqka.learners import Learner, make_learner
 from aqka.maths.point_law import label_shots
 
-MANY_QUBITS = 24
-"""Beyond it a fidelity is too small for any number of shots, but of maps that hardly turn."""
-
-PRIORS: dict[str, PredictionPrior | None] = {
-    "auto": None,
-    "none": None,
-    "angles": PredictionPrior(),
-}
-"""What answers new points without a shot, by name."""
+MANY_QUBITS = 24  # beyond it a fidelity is too small for any shots, but of maps that hardly turn
+PRIORS = {"auto": None, "none": None, "angles": PredictionPrior()}  # None measures every point
 
 
 def as_prior(prior: str | PredictionPrior) -> PredictionPrior | None:
@@ -28,10 +21,7 @@ def as_prior(prior: str | PredictionPrior) -> PredictionPrior | None:
     if isinstance(prior, PredictionPrior):
         return prior
     if not isinstance(prior, str) or prior not in PRIORS:
-        raise InputError(
-            f"prior must be one of {', '.join(map(repr, PRIORS))} or a PredictionPrior, got "
-            f"{inert(repr(prior), 100)}.{did_you_mean(prior, PRIORS)}"
-        )
+        raise unknown("prior", prior, PRIORS, " or a PredictionPrior")
     return PRIORS[prior]
 
 
@@ -60,8 +50,9 @@ def resolve(
     *,
     n_points: int,
     n_qubits: int | None,
-    budget: int,
+    budget: int | Mapping[str, int],
     new_points: int | None = None,
+    on_top: bool = False,
     measures_pairs: bool = True,
 ) -> Choice:
     """Return what to do about what the user said; nothing else makes these choices.
@@ -76,7 +67,11 @@ def resolve(
     n_qubits
         Qubits of a point's state; None where the backend cannot measure points.
     budget
-        Shots for training and predictions together.
+        Shots for training and predictions together; by the name of a design where time or money
+        buys more shots of one.
+    on_top
+        Whether the budget is for training alone, and a new point gets what a training point gets
+        on top of it.
     measures_pairs
         Whether the backend can measure pairs.
 
@@ -94,7 +89,7 @@ def resolve(
         reason = f"{units.capitalize()}: allocator {name} gives shots to {units} only."
     if chosen is None:
         chosen, reason = better_design(
-            n_points, n_qubits, budget, new_points, measures_pairs=measures_pairs
+            n_points, n_qubits, budget, new_points, on_top=on_top, measures_pairs=measures_pairs
         )
     return Choice(
         chosen,
@@ -107,25 +102,25 @@ def resolve(
 def better_design(
     n_points: int,
     n_qubits: int | None,
-    budget: int,
+    budget: int | Mapping[str, int],
     new_points: int | None = None,
     *,
+    on_top: bool = False,
     measures_pairs: bool = True,
 ) -> "tuple[Pairs | Points, str]":
     """Return the design that labels better, and why in one sentence.
 
     Pairs are taken as measured evenly, training and test pairs alike. S shots a point label as well
-    as F²S/4 shots on *every* pair (``aqka.maths.point_law``), however many pairs there are.
-
-    Parameters
-    ----------
-    n_points, n_qubits, budget, new_points, measures_pairs
-        See :func:`~aqka.designs.resolve.resolve`.
+    as F²S/4 shots on *every* pair (``aqka.maths.point_law``), however many pairs there are. The
+    arguments are those of :func:`resolve`.
     """
     n_points = as_count(n_points, "n_points")
     new = n_points if new_points is None else as_count(new_points, "new_points", minimum=0)
     pairs = n_points * (n_points - 1) // 2 + n_points * new
-    per_pair, per_point = budget / max(pairs, 1), budget / (n_points + new)
+    shots = budget if isinstance(budget, Mapping) else {"pairs": budget, "points": budget}
+    in_all = (n_points + new) / n_points if on_top else 1.0
+    per_pair = shots["pairs"] * in_all / max(pairs, 1)
+    per_point = shots["points"] * in_all / (n_points + new)
     if not measures_pairs:
         return Points(), f"Points, {_figure(per_point)} shots each: the backend measures no pairs."
     if n_qubits is None:

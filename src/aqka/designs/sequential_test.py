@@ -35,8 +35,6 @@ def draw_shots(chances: FloatArray, n_shots: int, rng: Generator) -> IntArray:
 
     Slices that lie within one entry need no draw, so the work does not grow with the shots.
 
-    Examples
-    --------
     >>> draw_shots(np.array([0.5, 0.25, 0.25]), 1000, np.random.default_rng(0))
     array([500, 250, 250])
     """

@@ -14,10 +14,8 @@ from aqka.estimates.states import FittedStates, batch_size, check_measured, fit_
 if TYPE_CHECKING:
     from distributed import Client
 
-CELL_AMPLITUDES = 2**20
-"""2,048 points of four qubits in 32 settings, about a second of work."""
-MANY_AMPLITUDES = 16 * CELL_AMPLITUDES
-"""32,768 such points, 1,365 of eight qubits; below, processes start longer than they save."""
+CELL_AMPLITUDES = 2**20  # 2,048 points of four qubits in 32 settings, about a second of work
+MANY_AMPLITUDES = 16 * CELL_AMPLITUDES  # below, processes start longer than they save
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,7 @@ class StateFits:
             for cell in cells
         ]
         found = self._on_cluster(parts) if self.scheduler is not None else self._on_cores(parts)
-        return FittedStates(
-            np.concatenate([part.vectors for part in found], axis=1),
-            np.concatenate([part.log_likelihood for part in found]),
-            np.concatenate([part.converged for part in found]),
-            found[0].confusion,
-        )
+        return FittedStates.joined(found, found[0].confusion)
 
     def _on_cores(self, parts: list[tuple[Any, ...]]) -> list[FittedStates]:
         from joblib import Parallel, delayed, parallel_config

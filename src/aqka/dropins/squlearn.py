@@ -54,8 +54,7 @@ class AqkaKernel(KernelMatrixBase):  # type: ignore[misc]
         self._regularization = regularization
         self.measured = QuantumKernel(feature_map, **settings)
 
-    num_features = None
-    """Not known before the first points."""
+    num_features = None  # not known before the first points
     num_parameters = 0
     parameter_bounds = np.zeros((0, 2))
 

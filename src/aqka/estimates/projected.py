@@ -107,11 +107,8 @@ def _deviations(
     for measured, entries, values in operator_values(table, states.operators, confusion):
         points = table.cells[entries] // table.n_settings
         away = values - states.expectations[np.ix_(points, measured)]
-        yield (
-            measured,
-            points,
-            away * scale[np.ix_(points, measured)] * np.sqrt(table.counts[entries, None]),
-        )
+        away = away * scale[np.ix_(points, measured)] * np.sqrt(table.counts[entries, None])
+        yield measured, points, away
 
 
 def linear_variances(

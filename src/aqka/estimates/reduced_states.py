@@ -21,10 +21,8 @@ from aqka.core.settings import LETTERS, all_edges, as_edges, line_edges
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 
-ALL_STRINGS = 4
-"""Qubits of which all Pauli strings can be read: 255 operators in 81 settings."""
-PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
-"""X, Y and Z."""
+ALL_STRINGS = 4  # qubits of which all Pauli strings can be read: 255 operators in 81 settings
+PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])  # X, Y and Z
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +50,7 @@ class ReducedStates:
         )
 
 
-Pairs = str | ArrayLike
-"""Which pairs of qubits have two-qubit states: ``"neighbours"`` on a line, ``"all"``, or rows."""
+Pairs = str | ArrayLike  # of qubits with two-qubit states: "neighbours" on a line, "all", or rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,29 +144,14 @@ class Operators:
         degrees = np.bincount(self.edges.reshape(-1), minlength=self.n_qubits)
         return np.concatenate([np.repeat(degrees, 3), np.ones(9 * len(self.edges))]) / 4
 
-    def parts(self, k: int) -> list[tuple[str, int]]:
-        """Return the letters of an operator and the qubits they act on."""
-        for sets in self.supports:
-            qubits = sets.shape[1]
-            if k < len(sets) * 3**qubits:
-                break
-            k -= len(sets) * 3**qubits
-        letters = np.unravel_index(k % 3**qubits, (3,) * qubits)
-        pairs = zip(letters, sets[k // 3**qubits].tolist(), strict=True)
-        return [(LETTERS[letter], qubit) for letter, qubit in pairs]
-
-    def name(self, k: int) -> str:
-        """Return an operator in words."""
-        return " ".join(f"{letter} on qubit {qubit}" for letter, qubit in self.parts(k))
-
     def names(self) -> list[str]:
-        """Return short names of all operators.
-
-        >>> Operators.of(2, 2).names()[4:9]
-        ['Y1', 'Z1', 'X0X1', 'X0Y1', 'X0Z1']
-        """
-        every = (self.parts(k) for k in range(self.size))
-        return ["".join(f"{letter}{qubit}" for letter, qubit in parts) for parts in every]
+        """Return the names of all operators, such as "Z1" or "X0Y1"."""
+        return [
+            "".join(f"{letter}{qubit}" for letter, qubit in zip(letters, qubits, strict=True))
+            for sets in self.supports
+            for qubits in sets.tolist()
+            for letters in product(LETTERS, repeat=len(qubits))
+        ]
 
 
 def reduced_states(
@@ -193,7 +175,7 @@ def reduced_states(
         point, k = np.unravel_index(int(shots.argmin()), shots.shape)
         raise InputError(
             f"settings must give every point 2 shots or more for each reduced state: point {point} "
-            f"has {shots.min()} for {operators.name(int(k))}; add settings with these letters, or "
+            f"has {shots.min()} for {operators.names()[k]}; add settings with these letters, or "
             "shots."
         )
     shots = np.maximum(shots, 2)
@@ -218,11 +200,6 @@ def least_shots(settings: IntArray, locality: int = 1, pairs: Pairs = "neighbour
     """Return how many shots a point needs, spread over settings in turn, to have reduced states.
 
     Each operator needs two, whichever setting the turn begins with.
-
-    >>> least_shots(np.array([[0], [1], [2]]))
-    6
-    >>> least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]]))
-    8
     """
     measured = Operators.of(settings.shape[1], locality, pairs).measured(settings)
     most, count = 0, len(settings)
@@ -266,8 +243,7 @@ def operator_values(
             yield measured, entries, np.concatenate(products, axis=1)
 
 
-FEW_SHOTS = 30
-"""Of an operator: with more its noise is too small for shrinking to help."""
+FEW_SHOTS = 30  # of an operator: with more its noise is too small for shrinking to help
 
 
 def shrunk_to_signal(states: ReducedStates, shots: float) -> ReducedStates:

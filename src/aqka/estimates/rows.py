@@ -115,7 +115,6 @@ class RowReading:
 
     def variances(self) -> FloatArray:
         """Return the mean square error of each output: rows by outputs."""
-        n_rows, n_outputs = self.values.shape
-        alone = np.eye(n_outputs)
-        columns = [self.variance(np.tile(alone[c], (n_rows, 1))) for c in range(n_outputs)]
-        return np.stack(columns, axis=1)
+        shape = self.values.shape
+        alone = (np.broadcast_to(output, shape) for output in np.eye(shape[1]))
+        return np.stack([self.variance(mixture) for mixture in alone], axis=1)

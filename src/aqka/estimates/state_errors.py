@@ -11,12 +11,9 @@ from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import kernel_moments, overlap_variances, tangent_roots
 
 CALIBRATION_POINTS = 100
-MAX_BOOTSTRAP_OUTCOMES = 2**15
-"""Outcomes of all points and settings together, to which fifty fits take ten seconds or so."""
-REPLICATES = 24
-"""Of a bootstrap: the relative error of a standard error is 1/sqrt(2 · 24)."""
-LARGEST_VARIANCE = 0.25
-"""Of any number between 0 and 1; where shots are few, the delta method knows no bounds."""
+MAX_BOOTSTRAP_OUTCOMES = 2**15  # of all points and settings: fifty fits take about ten seconds
+REPLICATES = 24  # of a bootstrap: the relative error of a standard error is 1/sqrt(2 · 24)
+LARGEST_VARIANCE = 0.25  # of any number between 0 and 1; the delta method knows no bounds
 
 
 class KernelErrors(NamedTuple):

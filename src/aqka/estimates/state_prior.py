@@ -18,16 +18,12 @@ from aqka.core.points import PointTable
 from aqka.estimates.states import FittedStates, outcome_probabilities
 from aqka.maths.product_bases import ProductBases
 
-POWERS = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""β to choose from: less than 1, because the training states are only near the new ones."""
-KEPT = 0.97
-"""The rest of a training state's probabilities is spread evenly: no outcome is impossible."""
+POWERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # of β, below 1: training states are only near the new ones
+KEPT = 0.97  # the rest of a state's probabilities is spread evenly: no outcome is impossible
 FOLDS = 5
-GUARD = 0.95
-"""Share of redrawn points that some other training state explains as well as is needed."""
+GUARD = 0.95  # share of redrawn points that some other training state explains as well as is needed
 LEAST_POINTS = 10
-LEAST_GAIN = 1.0
-"""Standard errors by which redrawn counts must show the prior to be better."""
+LEAST_GAIN = 1.0  # standard errors by which redrawn counts must show the prior to be better
 
 
 def log_likelihoods(table: PointTable, states: FittedStates) -> FloatArray:

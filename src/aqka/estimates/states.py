@@ -18,20 +18,16 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
+from aqka.maths.angle_prior import spread_evenly
 from aqka.maths.likelihood import SeenOutcomes, confuse, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_features import overlap_kernel, state_features
 
-MAX_STATE_QUBITS = 10
-"""Beyond this a state has more parameters than anyone measures shots."""
-TOLERANCE = 1e-3
-"""A pure fit is done a thousandth of its statistical error away from the optimum."""
-MIXED_TOLERANCE = 1e-2
-"""Small eigenvalues are found slowly, and a hundredth of the error is enough for them."""
-BATCH_AMPLITUDES = 2**16
-"""Amplitudes of a batch: one array of them stays in the cache."""
-SURPRISE = 2.0
-"""Standard deviations by which a likelihood must fall short for a point to start again."""
+MAX_STATE_QUBITS = 10  # beyond this a state has more parameters than anyone measures shots
+TOLERANCE = 1e-3  # a pure fit is done a thousandth of its statistical error away from the optimum
+MIXED_TOLERANCE = 1e-2  # small eigenvalues are found slowly: a hundredth of the error is enough
+BATCH_AMPLITUDES = 2**16  # amplitudes of a batch: one array of them stays in the cache
+SURPRISE = 2.0  # deviations by which a likelihood must fall short for a point to start again
 RESTARTS = 3
 KernelOf = Literal["purified", "device"]
 
@@ -47,8 +43,7 @@ class FittedStates:
     vectors: ComplexArray
     log_likelihood: FloatArray  # Σ count · log p of each point
     converged: BoolArray
-    confusion: FloatArray | None = None
-    """The readout errors that the counts were explained with."""
+    confusion: FloatArray | None = None  # the readout errors that the counts were explained with
     noisy: "FittedStates | None" = None
     """Where noise is seen but left out for the better kernel: states that have it. Standard errors
     then count what it does to the kernel."""
@@ -58,6 +53,13 @@ class FittedStates:
         """Return states that were not fitted here, ranks × points × amplitudes."""
         count = vectors.shape[1]
         return cls(np.asarray(vectors), np.zeros(count), np.ones(count, dtype=np.bool_))
+
+    @classmethod
+    def joined(cls, parts: "list[FittedStates]", confusion: FloatArray | None) -> "FittedStates":
+        """Return the states of some points and of others, in their order."""
+        vectors = np.concatenate([part.vectors for part in parts], axis=1)
+        likelihoods = np.concatenate([part.log_likelihood for part in parts])
+        return cls(vectors, likelihoods, np.concatenate([p.converged for p in parts]), confusion)
 
     @property
     def rank(self) -> int:
@@ -143,12 +145,7 @@ def fit_states(
         for points in _batches(table, rank):
             given = None if start is None else start.vectors[:, points]
             parts.append(_fit_batch(bases, table.subset(points), rank, given, errors))
-    return FittedStates(
-        np.concatenate([part.vectors for part in parts], axis=1),
-        np.concatenate([part.log_likelihood for part in parts]),
-        np.concatenate([part.converged for part in parts]),
-        errors,
-    )
+    return FittedStates.joined(parts, errors)
 
 
 StateFitter = Callable[[PointTable, int, FittedStates | None, FloatArray | None], FittedStates]
@@ -163,7 +160,6 @@ def _fit_batch(
     start: ComplexArray | None,
     errors: FloatArray | None,
 ) -> FittedStates:
-    """Fit the states of some points together."""
     seen, shots = _seen(part, errors), part.shots_per_point
     limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
     tolerance = limit * np.sqrt(bases.dimension / shots)
@@ -268,7 +264,7 @@ def some_points(
     table: PointTable, states: FittedStates, most: int
 ) -> tuple[PointTable, FittedStates]:
     """Return the counts and states of at most so many points, evenly spread."""
-    points = np.unique(np.linspace(0, table.n_points - 1, most).astype(np.int64))
+    points = spread_evenly(table.n_points, most)
     return table.subset(points), states.subset(points)
 
 

@@ -1,8 +1,7 @@
 """Estimators and transformers in scikit-learn's manner."""
 
 from aqka.estimators.kernel import QuantumFeatures, QuantumKernel
-from aqka.estimators.ridge import QuantumRidge, QuantumRidgeClassifier
-from aqka.estimators.svc import QuantumSVC
+from aqka.estimators.models import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
 
 __all__ = [
     "QuantumFeatures",

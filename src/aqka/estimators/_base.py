@@ -19,9 +19,9 @@ from aqka.core.problem import Problem, as_labels
 from aqka.designs import Settle, Stop
 from aqka.errors import ExactScoreWarning, InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
-from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.insight.diagnostics import diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.learners import Estimate, Learner
+from aqka.learners import Learner
 from aqka.planning.quotes import PREDICTIONS
 from aqka.runs.ledger import LEDGER_NAME
 
@@ -99,7 +99,8 @@ class QuantumKernelEstimator(Measuring):
     ``predict(X, budget=…)``.""",
         "prior": """str or PredictionPrior, default="auto"
     What answers points of classes without a shot where it is sure: ``"angles"``, a Gaussian process
-    on the gate angles; a :class:`~aqka.PredictionPrior` with settings; or ``"none"``.""",
+    on the gate angles; or a :class:`~aqka.PredictionPrior` with settings. ``"auto"`` and ``"none"``
+    measure every point.""",
     }
 
     def __sklearn_tags__(self) -> Any:
@@ -130,7 +131,12 @@ class QuantumKernelEstimator(Measuring):
         self.kernel_ = estimate.kernel if estimate.forms_kernel else None
         known = estimate.forms_kernel and estimate.is_fidelity
         self.kernel_variance_ = estimate.variance if known else None
-        self.diagnostics_ = _diagnose(estimate, problem) if known else None
+        self.diagnostics_ = None
+        if known and estimate.design.counts_entries and self.table_ is not None:
+            self.diagnostics_ = diagnose(self.table_, problem)
+        elif known:
+            kernel, variance = estimate.kernel, estimate.rough_variance()
+            self.diagnostics_ = diagnose(problem.new_table(), problem, kernel, variance)
 
     def _measured(self, X: Any, budget: int | None, stop: Stop, level: float, total: bool) -> Any:
         """Predict by shots; with ``total`` the intervals count the training shots, too."""
@@ -168,22 +174,10 @@ class QuantumKernelEstimator(Measuring):
                 stacklevel=3,
             )
 
-    def _without_shots(self, X: Any) -> FloatArray:
-        """Return f of the test points from exact or given entries."""
-        points = validate_data(self, X, reset=False)
-        return self.source_.decide(self.head_, points)
-
 
 def as_weights(sample_weight: Any, X: NDArray[Any]) -> FloatArray | None:
     """Return the weights of points; None weighs all alike."""
     return None if sample_weight is None else _check_sample_weight(sample_weight, X)
-
-
-def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics:
-    """Say whether adaptive shots on pairs are worth it."""
-    if estimate.pair_counts is not None:
-        return diagnose(estimate.pair_counts, problem)
-    return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
 
 
 class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]
@@ -255,10 +249,9 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return f: positive for the second of two classes, or a column per class."""
         check_is_fitted(self)
-        if not self._spends(budget):
-            return self._without_shots(X)
-        f: FloatArray = self.prediction(X, budget).f
-        return f
+        if self._spends(budget):
+            return np.asarray(self.prediction(X, budget).f)
+        return np.asarray(self.source_.decide(self.head_, validate_data(self, X, reset=False)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict(X)``; a warning says if it is that of exact entries."""
@@ -273,4 +266,4 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         check_is_fitted(self)
         if self._spends(budget):
             return np.asarray(self.classes_[self.prediction(X, budget).labels])
-        return np.asarray(self.classes_[self.head_.labels(self._without_shots(X))])
+        return np.asarray(self.classes_[self.head_.labels(self.decision_function(X))])

@@ -22,7 +22,7 @@ class Known(ABC):
     itself reads 1.
     """
 
-    def __init__(self, design: Any = None) -> None:
+    def __init__(self, design: Any) -> None:
         self.design = design
         self._numbers: dict[bytes, int] = {}
 
@@ -37,7 +37,6 @@ class Known(ABC):
         """Return a kernel, with NaN for what is unknown."""
 
     def unknown(self, rows: FloatArray, cols: FloatArray) -> BoolArray:
-        """Return which entries are unknown."""
         return np.isnan(self.entries(rows, cols))
 
     @abstractmethod
@@ -57,44 +56,27 @@ class Known(ABC):
 
 
 class KnownPairs(Known):
-    """Kernel values of pairs, each bought for itself.
+    """Kernel values of pairs, each bought for itself."""
 
-    >>> known = KnownPairs()
-    >>> a, b, c = known.numbers(np.array([[0.1], [0.2], [0.3]]))
-    >>> known.add(np.array([a]), np.array([b]), np.array([0.7]))
-    >>> known.of(np.array([b, b, a]), np.array([a, b, c]))
-    array([0.7, 1. , nan])
-    """
-
-    def __init__(self, design: Any = None) -> None:
+    def __init__(self, design: Any) -> None:
         super().__init__(design)
-        if design is not None and design.reading == "tolerant":
+        if design.reading == "tolerant":
             raise InputError(
                 "reading 'tolerant' chooses its w once all training pairs are measured, and a "
                 "kernel of single requests never is; take an estimator or acquire(), or "
                 "design='pairs'."
             )
-        self._keys: IntArray = np.zeros(0, dtype=np.int64)
+        self._keys: IntArray = np.zeros(0, dtype=np.int64)  # of the pairs, rising
         self._values: FloatArray = np.zeros(0)
 
-    def add(self, rows: IntArray, cols: IntArray, values: FloatArray) -> None:
-        """Take up the values of pairs that were not known."""
-        keys = np.concatenate([self._keys, pair_keys(rows, cols)])
-        order = np.argsort(keys)
-        self._keys = keys[order]
-        self._values = np.concatenate([self._values, values])[order]
-
-    def of(self, rows: IntArray, cols: IntArray) -> FloatArray:
-        """Return the values of pairs, whose numbers may broadcast; NaN where unknown."""
-        keys = pair_keys(rows, cols)
-        values = np.where(np.broadcast_to(rows, keys.shape) == cols, 1.0, np.nan)
+    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
+        left, right = self.numbers(rows)[:, None], self.numbers(cols)
+        values = np.where(left == right, 1.0, np.nan)
         if self._keys.size:
+            keys = pair_keys(left, right)
             place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
             values = np.where(self._keys[place] == keys, self._values[place], values)
         return values
-
-    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
-        return self.of(self.numbers(rows)[:, None], self.numbers(cols)[None, :])
 
     def is_new(self, points: FloatArray) -> bool:
         numbers = self.numbers(points)
@@ -117,11 +99,14 @@ class KnownPairs(Known):
         rows = self.numbers(request.rows)
         if request.columns is None:
             cols, kernel = rows, session.estimate().kernel
-            row_index, col_index = np.triu_indices(len(kernel), k=1)
+            i, j = np.triu_indices(len(kernel), k=1)
         else:
             cols, kernel = self.numbers(request.columns), session.table.estimate(np.nan)
-            row_index, col_index = np.nonzero(session.table.seen)  # some may have lost theirs
-        self.add(rows[row_index], cols[col_index], kernel[row_index, col_index])
+            i, j = np.nonzero(session.table.seen)  # some may have lost theirs
+        keys = np.concatenate([self._keys, pair_keys(rows[i], cols[j])])
+        order = np.argsort(keys)
+        self._keys = keys[order]
+        self._values = np.concatenate([self._values, kernel[i, j]])[order]
 
 
 def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
@@ -143,43 +128,34 @@ class KnownPoints(Known):
         self._estimate: PointEstimate | None = None
         self._n_qubits: int | None = None
 
+    def places(self, points: FloatArray) -> IntArray:
+        """Return where the states of points stand; -1 for those that are unknown."""
+        return np.array([self._places.get(k, -1) for k in self.numbers(points).tolist()])
+
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         left, right = self.numbers(rows), self.numbers(cols)
-        same = self._same(left, right)
-        found = np.where(same, 1.0, np.nan)
-        known = [np.flatnonzero(self._are_known(numbers)) for numbers in (left, right)]
-        if self._estimate is not None and known[0].size and known[1].size:
-            places = [self._of(numbers[k]) for numbers, k in zip((left, right), known, strict=True)]
-            found[np.ix_(*known)] = self._estimate.block(*places)
+        same, found = left[:, None] == right, np.full((len(left), len(right)), np.nan)
+        at, to = self.places(rows), self.places(cols)
+        if self._estimate is not None:
+            found[np.ix_(at >= 0, to >= 0)] = self._estimate.block(at[at >= 0], to[to >= 0])
+        if self._estimate is None or self._estimate.kernel_of_points.has_unit_diagonal:
             found[same] = 1.0
         # A product of matrices need not be symmetric to the last bit.
         return (found + found.T) / 2 if np.array_equal(left, right) else found
 
-    def unknown(self, rows: FloatArray, cols: FloatArray) -> BoolArray:
-        # None is computed.
-        left, right = self.numbers(rows), self.numbers(cols)
-        known = self._are_known(left)[:, None] & self._are_known(right)
-        return np.asarray(~known & ~self._same(left, right))
-
-    def _same(self, left: IntArray, right: IntArray) -> BoolArray:
-        """Return which entries are 1, whatever was measured."""
-        unit = self._estimate is None or self._estimate.kernel_of_points.has_unit_diagonal
-        return np.asarray((left[:, None] == right) & unit)
-
     def reduced(self, points: FloatArray) -> ReducedStates:
-        """Return the reduced states of measured points."""
         estimate: Any = self._estimate
-        states: ReducedStates = estimate.states.subset(self._of(self.numbers(points)))
+        states: ReducedStates = estimate.states.subset(self.places(points))
         return states
 
     def is_new(self, points: FloatArray) -> bool:
-        return not self._are_known(self.numbers(points)).any()
+        return bool(np.all(self.places(points) < 0))
 
     def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> Request:
         unknown = self.unknown(rows, cols)
         points = np.vstack([rows[unknown.any(axis=1)], cols[unknown.any(axis=0)]])
-        numbers, first = np.unique(self.numbers(points), return_index=True)
-        first = np.sort(first[~self._are_known(numbers)])
+        points = points[self.places(points) < 0]
+        first = np.sort(np.unique(self.numbers(points), return_index=True)[1])
         return Request(points[first] + 0.0, shots)  # -0.0 is 0.0
 
     def check(self, request: Request, session: Any) -> None:
@@ -220,8 +196,5 @@ class KnownPoints(Known):
         numbers = self.numbers(request.rows)[seen].tolist()
         self._places.update({number: first + k for k, number in enumerate(numbers)})
 
-    def _are_known(self, numbers: IntArray) -> BoolArray:
-        return np.array([number in self._places for number in numbers.tolist()], dtype=np.bool_)
 
-    def _of(self, numbers: IntArray) -> IntArray:
-        return np.array([self._places[number] for number in numbers.tolist()], dtype=np.int64)
+KNOWN: dict[str, type[Known]] = {"pairs": KnownPairs, "points": KnownPoints}  # by their design

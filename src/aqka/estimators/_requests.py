@@ -23,6 +23,7 @@ from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
+from aqka.designs import design_names
 from aqka.designs.points import qubits_of
 from aqka.errors import InputError, LedgerError
 from aqka.estimators._source import Purchase
@@ -52,7 +53,6 @@ class Request:
 
     @property
     def trains(self) -> bool:
-        """Whether it is the training kernel."""
         return self.shots is None
 
     @property
@@ -66,12 +66,11 @@ class Request:
         return (self.shots or 0) * self.count
 
     def session(self, purchase: Purchase, backend: Backend, reason: str) -> Any:
-        """Return a new session."""
         if self.trains:
             return self._training(purchase, backend, reason)
+        if self.columns is not None:
+            return EvenPairs(self, self.columns)
         design = purchase.design
-        if design.counts_entries:
-            return EvenPairs(self)
         steers = purchase.allocator.over(design.unit).steers
         # All points share the settings of the training points.
         return EvenPoints(self, design.settings_for(qubits_of(backend), purchase.seed, steers))
@@ -84,7 +83,7 @@ class Request:
         design.check_backend(backend, problem.n_points)
         session = Training(
             problem,
-            purchase.training_shots(problem.n_points, qubits, design),
+            purchase.quoted(problem.n_points, qubits, design).shots + design.calibration_shots,
             purchase.allocator,
             seed=purchase.seed,
             design=design,
@@ -106,14 +105,10 @@ class Even(Session[Plan]):
     tag names the points: two requests for as many of them must not draw the same noise.
     """
 
-    def __init__(self, request: Request, table: Any) -> None:
+    def __init__(self, request: Request, table: Any, *units: Any) -> None:
         super().__init__(request.total)
         self.request, self.table = request, table
-
-    @property
-    @abstractmethod
-    def unit_shots(self) -> IntArray:
-        """Shots of each pair or point of the request."""
+        self._units = np.array(units)  # where each pair or point stands in the table
 
     @abstractmethod
     def _plan(self, units: IntArray, shots: IntArray) -> Plan:
@@ -125,9 +120,10 @@ class Even(Session[Plan]):
 
     def _next_plan(self) -> Plan:
         # To those with fewest: shots that were run for nothing may leave too few for all.
-        added = raise_lowest(self.unit_shots, self.shots_left, np.random.default_rng(self.round))
+        known = self.table.shots[tuple(self._units)].reshape(self.request.count, -1).sum(axis=1)
+        added = raise_lowest(known, self.shots_left, np.random.default_rng(self.round))
         lacking = np.flatnonzero(added)
-        return self._plan(lacking, added[lacking])
+        return self._plan(self._units[:, lacking], added[lacking])
 
     def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
         self.table.add(measured, answer)
@@ -140,50 +136,36 @@ class Even(Session[Plan]):
 
 
 class EvenPairs(Even):
-    """The shots of a request for pairs."""
-
     _tag_name = "aqka-pairs"
 
-    def __init__(self, request: Request) -> None:
-        assert request.columns is not None
-        self._columns = request.columns
-        self._pairs = np.array([request.row_index, request.col_index])
-        super().__init__(request, BlockTable(len(request.rows), len(self._columns)))
+    def __init__(self, request: Request, columns: FloatArray) -> None:
+        table = BlockTable(len(request.rows), len(columns))
+        super().__init__(request, table, request.row_index, request.col_index)
 
-    @property
-    def unit_shots(self) -> IntArray:
-        return np.asarray(self.table.shots[tuple(self._pairs)])
-
-    def _plan(self, units: IntArray, shots: IntArray) -> ShotPlan:
-        rows, cols = self._pairs[:, units]
-        return ShotPlan(rows, cols, shots)
+    def _plan(self, units: IntArray, shots: IntArray) -> Plan:
+        return ShotPlan(units[0], units[1], shots)
 
     def settings(self) -> dict[str, str]:
         return {
             "row_points": digest(self.request.rows),
-            "col_points": digest(self._columns),
-            "pairs": text_digest(repr(self._pairs.tolist())),
+            "col_points": digest(self.request.columns),  # type: ignore[arg-type]
+            "pairs": text_digest(repr(self._units.tolist())),
             "budget": str(self.budget),
         }
 
     def extent(self) -> dict[str, str]:
-        return {"rows": str(len(self.request.rows)), "cols": str(len(self._columns))}
+        return self.table.extent()  # type: ignore[no-any-return]
 
 
 class EvenPoints(Even):
-    """The shots of a request for points."""
-
     _tag_name = "aqka-even-points"
 
     def __init__(self, request: Request, letters: IntArray) -> None:
-        super().__init__(request, PointTable(len(request.rows), letters))
-
-    @property
-    def unit_shots(self) -> IntArray:
-        return np.asarray(self.table.unit_shots)
+        n_points = len(request.rows)
+        super().__init__(request, PointTable(n_points, letters), np.arange(n_points))
 
     def _plan(self, units: IntArray, shots: IntArray) -> Plan:
-        return even_plan(units, self.table.settings, shots)
+        return even_plan(units[0], self.table.settings, shots)
 
     def settings(self) -> dict[str, str]:
         return {
@@ -194,15 +176,7 @@ class EvenPoints(Even):
         }
 
     def extent(self) -> dict[str, str]:
-        return {
-            "new_points": str(self.table.n_points),
-            "settings": str(self.table.n_settings),
-            "qubits": str(self.table.n_qubits),
-        }
-
-
-NAMES = ("training-pairs", "training-points", "more-pairs", "more-points")
-"""What the names of folders end in, after a number."""
+        return self.table.extent("new_points")  # type: ignore[no-any-return]
 
 
 def folders(directory: Path) -> list[Path]:
@@ -213,7 +187,7 @@ def folders(directory: Path) -> list[Path]:
 def design_of(directory: Path | None) -> str | None:
     """Return the design of a directory's requests; None where it has none yet."""
     names = [folder.name.rsplit("-", 1)[-1] for folder in folders(directory)] if directory else []
-    return next((name for name in names if name in ("pairs", "points")), None)
+    return next((name for name in names if name in design_names()), None)
 
 
 def save(directory: Path, request: Request, design: str) -> Path:
@@ -246,17 +220,11 @@ def load(folder: Path, design: str) -> Request | None:
                 "what they are of. Restore it from a copy; nothing was bought again."
             )
         return None
-    name = folder.name.partition("-")[2]
-    if name not in NAMES:
+    _, kind, measured = f"{folder.name}--".split("-")[:3]
+    if kind not in ("training", "more") or measured != design:
         raise LedgerError(
-            f"{folder} is no request of a kernel, whose names end in {', '.join(NAMES)}; rename it "
-            "back, or name another directory."
-        )
-    measured = name.rpartition("-")[2]
-    if measured != design:
-        raise LedgerError(
-            f"{folder} belongs to a kernel that measures {measured}; make this one with "
-            f"design='{measured}', or name another directory."
+            f"{folder} is no request of a kernel that measures {design}; make this one with "
+            f"design='{measured}', rename the folder back, or name another directory."
         )
     try:
         with np.load(path, allow_pickle=False) as held:

@@ -4,19 +4,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_indices, as_kernel, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_indices, as_kernel, text_digest
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.problem import Problem
-from aqka.designs import Design, KernelEstimate, Pairs, Stop, as_design, measured_by
+from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design, measured_by
 from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
-from aqka.designs.resolve import Choice, as_prior, resolve
+from aqka.designs.resolve import as_prior, resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
@@ -27,7 +27,7 @@ from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, table_in
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Predicting, Training
-from aqka.sessions.acquire import new_training
+from aqka.sessions.training import new_training
 
 PRECOMPUTED = "precomputed"
 
@@ -60,31 +60,41 @@ class Purchase:
         given = estimator.get_params(deep=False)
         return cls(**{name: value for name, value in given.items() if name in names})
 
-    def make(self, factory: BackendFactory, X: Any, columns: Any, design: str) -> Backend:
-        """Return the backend of points."""
-        made = factory(X, self.feature_map, columns=columns, seed=self.seed, design=design)
-        return as_backend(made)
+    def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> tuple[Self, str]:
+        """Return it with a backend and a design, by default the better one, and why it is.
 
-    def choose(self, factory: BackendFactory, X: NDArray[Any], shots: int) -> Choice:
-        """Return the better design for what is to be labelled with shots; nothing is measured."""
-        probe = self.make(factory, X[:2], None, "points")
-        return resolve(
-            allocator=self.allocator,
-            n_points=max(2, len(X)),
-            n_qubits=probe.n_qubits,
-            budget=shots,
-            new_points=self.new_points,
-            measures_pairs=probe.measures_pairs,
-        )
+        Nothing is measured.
+        """
+        made, reason = replace(self, backend=factory, design=design or Points()), ""
+        if design is None:
+            probe, asked = made.make(X[:2]), made
+            if self.budget is None:
+                asked = replace(made, budget=Pairs().default_shots(len(X), 1))
+            quotes = (asked.quoted(len(X), X.shape[1], one) for one in (Pairs(), Points()))
+            choice = resolve(
+                allocator=self.allocator,
+                n_points=max(2, len(X)),
+                n_qubits=probe.n_qubits,
+                budget={one.design: one.total.shots for one in quotes},
+                new_points=self.new_points,
+                on_top=self.new_points is None,
+                measures_pairs=probe.measures_pairs,
+            )
+            made, reason = replace(made, design=choice.design), choice.reason
+        return made, reason
 
-    def training_shots(self, n_points: int, n_qubits: int | None, design: Design) -> int:
-        """Return the shots that a budget for training alone buys; None is the default budget."""
-        if isinstance(self.budget, str):
-            wish = Wish(design=design.name)
-            return quote(n_points, self.budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
-        if self.budget is not None:
-            return as_count(self.budget, "budget")
-        return design.default_shots(n_points, n_qubits or 1)
+    def make(self, X: Any, columns: Any = None) -> Backend:
+        """Return the backend of points, once it is settled."""
+        how = {"columns": columns, "seed": self.seed, "design": self.design.name}
+        return as_backend(self.backend(X, self.feature_map, **how))
+
+    def quoted(self, n_points: int, n_qubits: int | None, design: Design) -> Quote:
+        """Return what the budget, or the default one, buys by a design."""
+        budget, calibration = self.budget, design.calibration_shots
+        if budget is None:
+            budget = design.default_shots(n_points, n_qubits or 1)
+        wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
+        return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish)
 
 
 def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
@@ -183,31 +193,16 @@ class BoughtKernel(KernelSource):
     takes_shots = True
 
     def __init__(self, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> None:
-        self.factory, self.X, self.purchase = factory, X, purchase
-        self._qubits = max(int(X.shape[1]), 2)
+        # Settled first: the backend, the quote and the split are of a design.
+        self.X = X
+        self.purchase, self._chosen = purchase.settled(X, factory, as_design(purchase.design))
+        self.design: Design = self.purchase.design
+        self._qubits, budget = max(int(X.shape[1]), 2), purchase.budget
         self._ceiling: Ceiling | None = None
-        design, self._chosen = as_design(purchase.design), ""
-        budget, new = purchase.budget, purchase.new_points
-        if design is None:  # settled first: the backend, the quote and the split are of a design
-            pairs = Pairs()
-            default = pairs.default_shots(len(X), 1)
-            quoted = self._quote(pairs, default if budget is None else budget)
-            # Where no new points are named, as many are taken as there are for training, and the
-            # same shots on top for them.
-            shots = 2 * quoted.shots if new is None else quoted.total.shots
-            choice = purchase.choose(factory, X, shots)
-            design, self._chosen = choice.design, choice.reason
-        self.design = design
         if budget is not None:
-            self.quote = self._quote(design, budget)
-            if new is not None:  # then it is for predictions too
-                self._ceiling = make_ceiling(budget, n_qubits=self._qubits, design=design.name)
-
-    def _quote(self, design: Design, budget: int | str) -> Quote:
-        """Return what a budget buys by a design, new points' predictions among it."""
-        new, calibration = self.purchase.new_points or 0, design.calibration_shots
-        wish = Wish(new, calibration_shots=calibration, design=design.name)
-        return quote(len(self.X), budget, n_qubits=self._qubits, wish=wish)
+            self.quote = self.purchase.quoted(len(X), self._qubits, self.design)
+            if purchase.new_points is not None:  # then it is for predictions too
+                self._ceiling = make_ceiling(budget, self.design.name, n_qubits=self._qubits)
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
         backend, design = self._backend(self.X), self.design
@@ -267,8 +262,7 @@ class BoughtKernel(KernelSource):
         return Spend(directory, self._ceiling)
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None = None) -> Backend:
-        columns = columns if self.design.counts_entries else None
-        return self.purchase.make(self.factory, X, columns, self.design.name)
+        return self.purchase.make(X, self.design.columns(columns))
 
 
 def kernel_source(X: NDArray[Any], purchase: Purchase) -> KernelSource:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, rounded
 from aqka.backends import Backend
-from aqka.backends.factory import BackendFactory
 from aqka.errors import InputError, JobError
-from aqka.estimators._known import Known, KnownPairs, KnownPoints
+from aqka.estimators._known import KNOWN
 from aqka.estimators._requests import Request, folders, load, remove, save
 from aqka.estimators._source import Purchase
 from aqka.runs.driver import drive
@@ -49,7 +48,6 @@ class Living:
         _alive[self._name] = self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return itself."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,7 +57,6 @@ class Living:
 
 
 def _revive(kind: type[Living], state: dict[str, Any]) -> Living:
-    """Return what was pickled."""
     living = _alive.get(state["_name"])
     if living is None:
         living = kind.__new__(kind)
@@ -90,13 +87,13 @@ class Store(Living):
     directory in it nothing is kept.
     """
 
-    def __init__(self, factory: BackendFactory, purchase: Purchase, reason: str) -> None:
+    def __init__(self, purchase: Purchase, reason: str) -> None:
         super().__init__()
-        self._factory, self._purchase, self._reason = factory, purchase, reason
+        self._purchase, self._reason = purchase, reason
         self._directory: Any = purchase.directory
         design = purchase.design
         self.design, self.unit = design.name, design.unit
-        self.known: Known = (KnownPairs if design.counts_entries else KnownPoints)(design)
+        self.known: Any = KNOWN[design.name](design)
         self.session: Training | None = None  # of the training kernel, once that is measured
         self.test_shots = 0  # on other pairs or points
         self.test_things = 0  # how many those are
@@ -116,11 +113,7 @@ class Store(Living):
             return trained and self.known.is_new(rows)
 
     def measure(
-        self,
-        rows: FloatArray,
-        cols: FloatArray,
-        limits: Limits,
-        labels: NDArray[Any] | None = None,
+        self, rows: FloatArray, cols: FloatArray, limits: Limits, labels: NDArray[Any] | None = None
     ) -> None:
         """Make sure that all entries of rows by columns are known.
 
@@ -132,11 +125,12 @@ class Store(Living):
                 with self._alone():
                     itself = rows is cols or (rows.shape == cols.shape and (rows == cols).all())
                     if self.session is None and itself and self.known.is_new(rows):
-                        self._carry_out(_training(rows, labels))
+                        # The different ones among the points; -0.0 is 0.0.
+                        first = np.sort(np.unique(rounded(rows), axis=0, return_index=True)[1])
+                        labels = None if labels is None else labels[first]
+                        self._carry_out(Request(rows[first] + 0.0, labels=labels))
                     elif self.known.unknown(rows, cols).any():  # not bought by others meanwhile
-                        request = self.known.missing(rows, cols, self._shots_each(limits))
-                        self._check_budget(request, limits)
-                        self._carry_out(request)
+                        self._carry_out(self._request(rows, cols, limits))
             if self.known.unknown(rows, cols).any():
                 lost = self.known.missing(rows, cols, shots=1).count
                 raise JobError(
@@ -148,34 +142,33 @@ class Store(Living):
         """Return the kernel, measured where it was not known."""
         with self.lock:
             self.measure(rows, cols, limits)
-            return self.known.entries(rows, cols)
+            return np.asarray(self.known.entries(rows, cols))
 
-    def _check_budget(self, request: Request, limits: Limits) -> None:
-        """Refuse a request before its first shot if the budget does not cover all of it."""
-        things, session = f"{self.unit}s", self.session
-        allowed = limits.test_budget
-        if allowed is None:
-            allowed = 0 if session is None else session.budget
-        left = as_count(allowed, "test_budget", minimum=0) - self.test_shots
-        if request.total > left:
-            raise InputError(
-                f"test_budget does not cover this request: {request.count} new {things} at "
-                f"{request.shots} shots are {request.total} shots, and {max(left, 0)} are left. "
-                f"Spent so far: {0 if session is None else session.shots_spent} shots on the "
-                f"training kernel and {self.test_shots} of {allowed} on {self.test_things} other "
-                f"{things}. Raise test_budget, ask for fewer {things}, or make the kernel with "
-                f"fewer shots_each."
-            )
-
-    def _shots_each(self, limits: Limits) -> int:
-        if limits.shots_each is not None:
-            return as_count(limits.shots_each, "shots_each")
-        if self.session is None:
+    def _request(self, rows: FloatArray, cols: FloatArray, limits: Limits) -> Request:
+        """Return what is missing, or refuse it if the budget does not cover all of it."""
+        things, session, shots = f"{self.unit}s", self.session, limits.shots_each
+        if shots is not None:
+            shots = as_count(shots, "shots_each")
+        elif session is not None:
+            shots = max(1, round(session.budget / len(session.table.unit_shots)))
+        else:
             raise InputError(
                 "shots_each is needed: no training kernel has been measured whose shots these "
                 "could follow. Pass shots_each=…, or call fit(X) first."
             )
-        return max(1, round(self.session.budget / len(self.session.table.unit_shots)))
+        request: Request = self.known.missing(rows, cols, shots)
+        trained, spent = (0, 0) if session is None else (session.budget, session.shots_spent)
+        allowed = trained if limits.test_budget is None else limits.test_budget
+        left = as_count(allowed, "test_budget", minimum=0) - self.test_shots
+        if request.total > left:
+            raise InputError(
+                f"test_budget does not cover this request: {request.count} new {things} at "
+                f"{shots} shots are {request.total} shots, and {max(left, 0)} are left. "
+                f"Spent so far: {spent} shots on the training kernel and {self.test_shots} of "
+                f"{allowed} on {self.test_things} other {things}. Raise test_budget, ask for fewer "
+                f"{things}, or make the kernel with fewer shots_each."
+            )
+        return request
 
     def _carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`_alone`."""
@@ -186,7 +179,7 @@ class Store(Living):
             self._finish(errand, folder)
         except Exception:
             # A simulated request that cannot work, such as of points that the feature map
-            # refuses, must not be waited for. Of a device it may have paid jobs, and stays.
+            # refuses, must not be waited for. One of a device may have paid jobs, and stays.
             if errand.backend.replayable and errand.session.round == 0:
                 self._broken_off = None
                 if folder is not None:
@@ -223,10 +216,9 @@ class Store(Living):
             yield
 
     def _errand(self, request: Request) -> Errand:
-        purchase = self._purchase
-        backend = purchase.make(self._factory, request.rows, request.columns, self.design)
-        design = purchase.design.on(backend.lattice, backend.n_qubits)
-        self._purchase, self.known.design = replace(purchase, design=design), design
+        backend = self._purchase.make(request.rows, request.columns)
+        self.known.design = self._purchase.design.on(backend.lattice, backend.n_qubits)
+        self._purchase = replace(self._purchase, design=self.known.design)
         return Errand(request, request.session(self._purchase, backend, self._reason), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
@@ -254,12 +246,5 @@ class Shared(Living):
         self.stores: list[tuple[Purchase, Store]] = []
 
     def add(self, purchase: Purchase, store: Store) -> None:
-        """Keep what is measured for a purchase."""
         store._pid = self._pid  # of a copy elsewhere no part may buy
         self.stores.insert(0, (purchase, store))
-
-
-def _training(points: FloatArray, labels: NDArray[Any] | None) -> Request:
-    """Return the request for the training kernel of the different ones among points."""
-    first = np.sort(np.unique(rounded(points), axis=0, return_index=True)[1])
-    return Request(points[first] + 0.0, labels=None if labels is None else labels[first])

@@ -14,11 +14,9 @@ from aqka._util.arrays import FloatArray, as_array
 from aqka.allocators import make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import BackendFactory, as_factory
-from aqka.designs import Pairs, Points, Projected, as_design
+from aqka.designs import Points, Projected, as_design
 from aqka.errors import InputError, NoisyFeaturesWarning
-from aqka.estimates.reduced_states import ReducedStates
 from aqka.estimators._base import Measuring, with_parameters
-from aqka.estimators._known import KnownPoints
 from aqka.estimators._requests import design_of
 from aqka.estimators._source import Purchase, unknown_backend
 from aqka.estimators._store import Limits, Shared, Store
@@ -40,11 +38,9 @@ class Measured(TransformerMixin, Measuring):  # type: ignore[misc]
     Shots of each pair or point measured later. The default is what one had on average in the first
     fit.""",
     }
-    _current = cast("Store | None", None)
-    """Where it measured last."""
+    _current = cast("Store | None", None)  # where it measured last
 
     def _purchase(self) -> Purchase:
-        """Return what decides what is measured."""
         return Purchase.of(self)
 
     def _limits(self) -> Limits:
@@ -214,7 +210,7 @@ class QuantumFeatures(Measured):
     Attributes
     ----------
     standard_errors_
-        Of the training points' features, by their shots.
+        Errors of the training points' features, by their shots.
     shrinkage_
         What each feature was multiplied by.
 
@@ -254,7 +250,8 @@ class QuantumFeatures(Measured):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
         super().fit(X)
-        states = _states(*self._fitted(X)[::-1])
+        rows, store = self._fitted(X)
+        states = store.known.reduced(rows)
         spread = np.maximum(np.var(states.expectations, axis=0), 1e-300)
         signal = np.maximum(0.0, 1 - states.variances.mean(axis=0) / spread)
         if not self.shrink and np.median(signal) < 0.5:
@@ -273,20 +270,15 @@ class QuantumFeatures(Measured):
         """Return the features of points, measured where they are not known."""
         rows, store = self._fitted(X)
         store.measure(rows, rows, self._limits())
-        return np.asarray(_states(store, rows).expectations * self.shrinkage_)
+        return np.asarray(store.known.reduced(rows).expectations * self.shrinkage_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the operators, such as "X0" or "Z3Z4"; the names of X do not matter."""
         check_is_fitted(self)
         assert self.session_ is not None, "a fit has one"
-        kernel = self.session_.design.kernel  # type: ignore[attr-defined]
-        operators = kernel.operators(self.session_.table.n_qubits)
+        design: Any = self.session_.design
+        operators = design.kernel.operators(self.session_.table.n_qubits)
         return np.asarray(operators.names(), dtype=object)
-
-
-def _states(store: Store, rows: FloatArray) -> ReducedStates:
-    assert isinstance(store.known, KnownPoints), "features are measured by points"
-    return store.known.reduced(rows)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -305,13 +297,7 @@ def _new_store(rows: FloatArray, purchase: Purchase) -> Store:
     if factory is None:
         raise unknown_backend(purchase.backend)
     directory = None if purchase.directory is None else Path(purchase.directory).absolute()
-    design, reason = as_design(purchase.design), ""
-    design = design or as_design(design_of(directory) or "auto")
-    if design is None:
-        # The better one for the labels of as many new points, with the same shots each.
-        shots = purchase.training_shots(len(rows), rows.shape[1], Pairs())
-        choice = purchase.choose(factory, rows, 2 * shots)
-        design, reason = choice.design, choice.reason
-    allocator.over(design.unit)  # refused here if it is not for this design
-    settled = replace(purchase, allocator=allocator, design=design, directory=directory)
-    return Store(factory, settled, reason)
+    design = as_design(purchase.design) or as_design(design_of(directory) or "auto")
+    settled, reason = purchase.settled(rows, factory, design)
+    allocator.over(settled.design.unit)  # refused here if it is not for this design
+    return Store(replace(settled, allocator=allocator, directory=directory), reason)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.insight.fold_scores import Predict, has_classes, score
+from aqka.insight.fold_scores import Predict, has_classes
 from aqka.maths.angle_prior import spread_evenly
 from aqka.maths.metrics import Fold
 
@@ -34,10 +34,8 @@ def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
         # Checking the same arguments again would take longer than these small fits.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             train, targets = X[fold.kept], y[fold.kept]
-            model, grid = _models(targets, X.shape[1], classes)[name]
-            model.set_params(**_best_settings(model, grid, train, targets, classes))
-            inside, outside = _standardised(train, X[fold.held])
-            return np.asarray(model.fit(inside, targets).predict(outside))
+            model = _tuned(*_models(targets, X.shape[1], classes)[name], targets, classes)
+            return np.asarray(model.fit(train, targets).predict(X[fold.held]))
 
     return {name: partial(predict, name) for name in _models(y, X.shape[1], classes)}
 
@@ -52,26 +50,26 @@ def process_labels(train: FloatArray, y: NDArray[Any], new: FloatArray) -> NDArr
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
     some = spread_evenly(len(y), MAX_PROCESS)
-    inside, outside = _standardised(train[some], new)
     classes, numbers = np.unique(y[some], return_inverse=True)
     targets = 2.0 * np.eye(len(classes))[numbers] - 1
     kernel = ConstantKernel() * RBF(float(np.sqrt(train.shape[1]))) + WhiteKernel(0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # at the bounds it predicts as well
-        process = GaussianProcessRegressor(kernel).fit(inside, targets)
-    return np.asarray(classes[np.argmax(process.predict(outside).reshape(len(new), -1), axis=1)])
+        process = _standardised(GaussianProcessRegressor(kernel)).fit(train[some], targets)
+    return np.asarray(classes[np.argmax(process.predict(new).reshape(len(new), -1), axis=1)])
 
 
 def guessing(y: NDArray[Any]) -> tuple[str, Predict]:
     """Return the name of what needs no data, and its predictions: majority class or mean."""
-    if not has_classes(y):
-        return "the mean", lambda fold: np.full(len(fold.held), y[fold.kept].mean())
+    from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    def majority(fold: Fold) -> NDArray[Any]:
-        classes, counts = np.unique(y[fold.kept], return_counts=True)
-        return np.full(len(fold.held), classes[np.argmax(counts)])
+    classes = has_classes(y)
+    model = DummyClassifier() if classes else DummyRegressor()
 
-    return "majority class", majority
+    def predict(fold: Fold) -> NDArray[Any]:
+        return np.asarray(model.fit(fold.kept, y[fold.kept]).predict(fold.held))
+
+    return "majority class" if classes else "the mean", predict
 
 
 def _models(y: NDArray[Any], n_columns: int, classes: bool) -> dict[str, tuple[Any, Grid]]:
@@ -97,30 +95,19 @@ def _models(y: NDArray[Any], n_columns: int, classes: bool) -> dict[str, tuple[A
     }
 
 
-def _best_settings(
-    model: Any, grid: Grid, X: FloatArray, y: NDArray[Any], classes: bool
-) -> dict[str, float]:
-    """Return the settings that do best on inner folds; the first of several that do.
+def _tuned(model: Any, grid: Grid, y: NDArray[Any], classes: bool) -> Any:
+    """Return the model that chooses among the settings of a grid when it is fitted."""
+    from sklearn.model_selection import GridSearchCV
 
-    What ``GridSearchCV`` returns, without the copies and checks that take most of its time here.
-    """
-    from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
-
-    fewest = int(np.unique(y, return_counts=True)[1].min()) if classes else INNER_FOLDS
-    if fewest < 2:  # a class with a single training point has none to hold out
-        return {}
-    splitter = StratifiedKFold(min(INNER_FOLDS, fewest)) if classes else KFold(INNER_FOLDS)
-    settings: list[dict[str, float]] = list(ParameterGrid(grid))
-    scores = []
-    for kept, held in splitter.split(X, y):
-        inside, outside = _standardised(X[kept], X[held])
-        answers = (model.set_params(**s).fit(inside, y[kept]).predict(outside) for s in settings)
-        scores.append([score(y[held], found, classes)[-1] for found in answers])
-    return settings[int(np.argmax(np.mean(scores, axis=0)))]
+    folds = int(np.unique(y, return_counts=True)[1].min()) if classes else INNER_FOLDS
+    if folds < 2:  # a class with a single training point has none to hold out
+        return _standardised(model)
+    settings = {f"model__{name}": values for name, values in grid.items()}
+    return GridSearchCV(_standardised(model), settings, cv=min(INNER_FOLDS, folds))
 
 
-def _standardised(train: FloatArray, held: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardised(model: Any) -> Any:
+    from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    scaler = StandardScaler().fit(train)
-    return scaler.transform(train), scaler.transform(held)
+    return Pipeline([("scale", StandardScaler()), ("model", model)])

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, as_kernel
-from aqka.allocators.aqka import ridge_gradient, spectrum_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.designs import KernelEstimate
+from aqka.designs import KernelEstimate, Pairs
 from aqka.errors import InputError
 from aqka.learners import Learner
 from aqka.maths.metrics import split_folds
@@ -103,12 +102,11 @@ def diagnose(
     variance : array, optional
         Variance of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
     """
+    known = problem.reading.kernel(table) if kernel is None else as_kernel(kernel, "kernel")
+    k = table.condense(known)  # refuses a kernel of other points
+    size = Pairs().sensitivity(table, problem, Spectrum.of(known))
     if kernel is None:
-        spectrum = Spectrum.of(problem.reading.kernel(table))
-        return diagnose_sensitivity(table, problem, count_sensitivity(table, problem, spectrum))
-    kernel = as_kernel(kernel, "kernel")
-    k = table.condense(kernel)
-    size = np.abs(table.condense(ridge_gradient(kernel, problem)))
+        return diagnose_sensitivity(table, problem, size)
     of_a_shot = np.maximum(k * (1 - k), 0.0)
     if variance is None:
         exact = diagnose_sensitivity(table, problem, size, np.sqrt(of_a_shot))
@@ -117,11 +115,6 @@ def diagnose(
     worth = float(np.mean(of_a_shot) / max(float(np.mean(noise)), 1e-300))
     found = diagnose_sensitivity(table, problem, size, np.sqrt(noise))
     return replace(found, shots_per_pair=worth)
-
-
-def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) -> FloatArray:
-    """Return |g| per pair of what has been measured, given the spectrum of its kernel."""
-    return np.abs(table.condense(spectrum_gradient(spectrum, problem)))
 
 
 def diagnose_sensitivity(
@@ -143,19 +136,22 @@ def cross_validated_accuracy(
 ) -> float | None:
     """Return the share of held-out points that are right; None if a fold has no second class."""
     right = cross_validated_right(kernel, labels, learner, problem)
-    return None if right is None else float(right.mean())
+    return float(right.mean()) if right.size else None
 
 
 def cross_validated_right(
     kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
-) -> BoolArray | None:
-    """Return for each point whether a head trained without its fold gets it right."""
+) -> BoolArray:
+    """Return for each point whether a head trained without its fold gets it right.
+
+    Nothing where a fold lacks a class, which is a matter of the labels alone.
+    """
     right = np.zeros(len(labels), dtype=np.bool_)
     for kept, held in split_folds(len(labels)):
         try:
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
-            return None
+            return right[:0]
         head = learner.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
         right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
     return right

@@ -19,7 +19,7 @@ from aqka.backends.feature_maps import DEFAULT_REPS, built_in_map, check_map_nam
 from aqka.backends.statevector import StatevectorBackend, phase_states
 from aqka.errors import InputError
 from aqka.estimates import reduced_states
-from aqka.estimates.projected import squared_distances
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates
 
 if TYPE_CHECKING:
@@ -85,31 +85,25 @@ def linear_share(columns: FloatArray, states: ReducedStates) -> float:
     """Return how much of the features' variance a linear model of the columns explains.
 
     R² of points that are left out one by one, at the best ridge; never below 0.
-
-    >>> X = np.random.default_rng(0).uniform(0, 1, (30, 2))
-    >>> linear_share(X, map_features(X / 100, "z")) > 0.9
-    True
     """
-    F, spread = states.expectations, columns.std(axis=0)
-    Z = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    U, s, _ = np.linalg.svd(Z, full_matrices=False)
-    n, centred = len(F), F - F.mean(axis=0)
-    best = 0.0
-    for ridge in n * np.geomspace(1e-4, 1e2, 13):
-        shrunk = s**2 / (s**2 + ridge)
-        left = 1 - 1 / n - U**2 @ shrunk  # of each point, where it is left out
-        residuals = (centred - (U * shrunk) @ (U.T @ centred)) / left[:, None]
-        total = np.sum((centred / (1 - 1 / n)) ** 2)
-        best = max(best, 1 - float(np.sum(residuals**2) / max(total, 1e-300)))
-    return best
+    from sklearn.linear_model import RidgeCV
+
+    F, n = states.expectations, len(columns)
+    found = RidgeCV(n * np.geomspace(1e-4, 1e2, 13)).fit(standardised(columns), F)
+    spread = np.mean(F.var(axis=0)) / (1 - 1 / n) ** 2  # by the mean of the other points
+    return max(0.0, 1 + float(found.best_score_ / max(spread, 1e-300)))
+
+
+def standardised(X: FloatArray) -> FloatArray:
+    """Return columns with the mean 0 and the variance 1; one that does not vary is 0."""
+    spread = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 def projected_kernels(states: ReducedStates) -> list[FloatArray]:
     """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021)."""
-    distances = np.maximum(squared_distances(states), 0.0)
-    typical = float(np.median(distances[np.triu_indices(len(distances), 1)]))
-    unit = typical if typical > 0 else 1.0  # of states that are all alike
-    return [np.exp(-distances / (width * unit)) for width in PROJECTED_WIDTHS]
+    unit = median_gamma(states)
+    return [gaussian_projected_kernel(states, unit / width) for width in PROJECTED_WIDTHS]
 
 
 @dataclass(frozen=True)
@@ -149,8 +143,8 @@ def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Co
     entries, error = kernel[np.triu_indices(len(kernel), 1)], None
     if shots_per_pair is not None:
         error = float(np.sqrt(np.mean(entries * (1 - entries)) / shots_per_pair))
-    mean, spread, rank = float(entries.mean()), float(entries.std()), effective_rank(kernel)
-    return Concentration(mean, spread, rank, len(kernel), shots_per_pair, error)
+    moments = float(entries.mean()), float(entries.std())
+    return Concentration(*moments, effective_rank(kernel), len(kernel), shots_per_pair, error)
 
 
 def effective_rank(kernel: FloatArray) -> float:
@@ -210,19 +204,16 @@ def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDiffere
     Each is taken with the largest ridge of a grid at which it leaves hardly anything unlearned
     (g_tra at most 0.05, our choice); one without such a ridge is infinitely far.
     """
-    spread = X.std(axis=0)
-    Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    Z, largest = standardised(X), math.sqrt(len(X))
     distances = cdist(Z, Z, "sqeuclidean")
     kernels = {"linear": Z @ Z.T + 1.0}  # with a constant, as a linear model has
     for width in RBF_WIDTHS:
         kernels[f"RBF, γ = {width:g}/columns"] = np.exp(-width / X.shape[1] * distances)
-    found = []
+    found = [GeometricDifference(math.inf, largest, "linear", None)]
     for name, kernel in kernels.items():
-        value, ridge = math.inf, None
-        for trial in reversed(RIDGES):
-            difference, unlearned = geometric_differences(kernel, quantum, trial)
+        for ridge in reversed(RIDGES):
+            difference, unlearned = geometric_differences(kernel, quantum, ridge)
             if unlearned <= LARGEST_TRAINING_ERROR:
-                value, ridge = difference, trial
+                found.append(GeometricDifference(difference, largest, name, ridge))
                 break
-        found.append(GeometricDifference(value, math.sqrt(len(X)), name, ridge))
     return min(found, key=lambda each: each.value)

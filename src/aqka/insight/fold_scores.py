@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from aqka.core.problem import DEFAULT_C, Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.learners import labels_of, make_learner
-from aqka.learners.ridge import RIDGE_GRID
+from aqka.learners.ridge import best_loo_ridge
 from aqka.maths.metrics import FOLDS, Fold, balanced_accuracy
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import Spectrum, left_out
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 
@@ -30,15 +29,14 @@ def has_classes(y: NDArray[Any]) -> bool:
 
 def subsample(y: NDArray[Any], size: int, seed: int = 0) -> IntArray:
     """Return at most ``size`` points, in rising order; classes keep their shares."""
-    everything = np.arange(len(y))
     if len(y) <= size:
-        return everything
+        return np.arange(len(y))
     from sklearn.model_selection import train_test_split
 
     fewest = min(size, len(y) - size)  # either part needs a point of every class
     stratify = y if has_classes(y) and 2 <= np.unique(y).size <= fewest else None
-    chosen, _ = train_test_split(everything, train_size=size, random_state=seed, stratify=stratify)
-    return np.sort(chosen)
+    how = {"train_size": size, "random_state": seed, "stratify": stratify}
+    return np.sort(train_test_split(np.arange(len(y)), **how)[0])
 
 
 def repeated_folds(
@@ -48,10 +46,6 @@ def repeated_folds(
 
     The training points of a fold are drawn down to ``n_train``, if given, so that models learn from
     as many as they will have.
-
-    >>> folds = repeated_folds(np.array([0, 1] * 10), n_train=10)
-    >>> len(folds), len(folds[0].kept), len(folds[0].held)
-    (10, 10, 4)
     """
     from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
@@ -92,6 +86,9 @@ class FoldScores:
         """The standard error of each mean; see :func:`standard_error`."""
         return standard_error(self.values, self.n_folds)
 
+    def __str__(self) -> str:
+        return f"{self.means[0]:.2f} ± {self.errors[0]:.2f}"
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -124,9 +121,6 @@ def standard_error(values: FloatArray, n_folds: int) -> FloatArray:
 
     Training sets overlap, so folds are no independent trials; the second term is the correction of
     Nadeau and Bengio (Machine Learning 52, 2003).
-
-    >>> standard_error(np.array([[0.8], [0.9]]), n_folds=2).round(3)
-    array([0.087])
     """
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], math.nan)
     return np.asarray(spread * math.sqrt(1 / len(values) + 1 / max(n_folds - 1, 1)))
@@ -147,8 +141,7 @@ def score(truth: NDArray[Any], predicted: NDArray[Any], classes: bool) -> list[f
 
 def score_folds(name: str, predict: Predict, y: NDArray[Any], folds: list[Fold]) -> FoldScores:
     """Score a model on every fold by what it predicts for the held-out points."""
-    classes = has_classes(y)
-    rows = [score(y[fold.held], predict(fold), classes) for fold in folds]
+    rows = [score(y[fold.held], predict(fold), has_classes(y)) for fold in folds]
     return FoldScores(name, np.array(rows), folds_a_repetition(folds, len(y)))
 
 
@@ -183,32 +176,26 @@ class KernelHead:
         It has not seen any other, so that it may choose between kernels for them.
         """
         problem, centre = self._problem(points)
-        spectrum, ridges = Spectrum.of(kernel[np.ix_(points, points)]), np.asarray(RIDGE_GRID)
-        residuals = [spectrum.loo_residuals(output, ridges) for output in problem.outputs.T]
-        best = int(np.argmin(sum(np.sum(found**2, axis=0) for found in residuals)))
-        left_out = problem.outputs - np.stack([found[:, best] for found in residuals], axis=1)
-        answers = self._answers(left_out.reshape(problem.y.shape), problem, centre)
-        return score(self.y[points], answers, self._classes)[0]
+        spectrum = Spectrum.of(kernel[np.ix_(points, points)])
+        values = left_out(spectrum, problem.outputs, best_loo_ridge(spectrum, problem.outputs))
+        answers = self._answers(values.reshape(problem.y.shape), problem, centre)
+        return score(self.y[points], answers, has_classes(self.y))[0]
 
     def choose(self, kernels: list[FloatArray], fold: Fold) -> NDArray[Any]:
         """Return predictions by the kernel that is best among the training points."""
         best = max(kernels, key=lambda kernel: self.judge(kernel, fold.kept))
         return self.predict(best, fold)
 
-    @cached_property
-    def _classes(self) -> bool:
-        return has_classes(self.y)
-
     def _problem(self, points: IntArray) -> tuple[Problem, float]:
         """Return what is learnt from some points; a scan asks for the same few again and again."""
         key = points.tobytes()
         if key not in self._problems:
-            targets = self.y[points]
-            # A ridge head has no intercept.
-            centre = 0.0 if self._classes else float(targets.mean())
-            made = Problem(targets if self._classes else targets - centre, C=self.C)
-            self._problems[key] = made, centre
+            targets, centre = self.y[points], 0.0
+            if not has_classes(self.y):  # a ridge head has no intercept
+                centre = float(targets.mean())
+                targets = targets - centre
+            self._problems[key] = Problem(targets, C=self.C), centre
         return self._problems[key]
 
     def _answers(self, values: FloatArray, problem: Problem, centre: float) -> NDArray[Any]:
-        return labels_of(values, problem.classes) if self._classes else values + centre
+        return labels_of(values, problem.classes) if has_classes(self.y) else values + centre

@@ -18,7 +18,7 @@ from aqka.learners.ridge import RidgeNoise
 from aqka.maths.sensitivity import cauchy_schwarz_ratio, prediction_sensitivity
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 
-FRACTIONS = (0.25, 0.5)
+FRACTIONS, THINNINGS = (0.25, 0.5), 5
 # Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.
 LEAST_ERROR = 1.5
 NEGLIGIBLE = 0.02  # share of the variance that is no reason to change an allocator
@@ -42,11 +42,7 @@ class Steering:
 
 
 def steering(
-    table: PairTable,
-    problem: Problem,
-    repetitions: int = 0,
-    seed: int = 0,
-    head: FittedHead | None = None,
+    table: PairTable, problem: Problem, repetitions: int = 0, head: FittedHead | None = None
 ) -> Steering:
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
@@ -60,7 +56,7 @@ def steering(
     ratio, best = _ratios(table, head)
     if repetitions == 0:
         return Steering(ratio, None, best)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     kernel = kernel_without_noise(table, problem, spectrum=head.spectrum)
     chances = np.clip(table.condense(kernel), 0.0, 1.0)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
@@ -119,23 +115,19 @@ def fewer_shots(
     labels: NDArray[Any],
     learner: Learner,
     landmarks: Landmarks | None = None,
-    repetitions: int = 5,
-    seed: int = 0,
 ) -> list[FewerShots]:
     """Return the accuracy that shares of the shots give, and all; nothing if folds lack a class."""
 
     def right(counts: PairTable) -> FloatArray:
         kernel = PairEstimate(counts, problem, landmarks).kernel
-        found = cross_validated_right(kernel, labels, learner, problem)
-        # Whether folds have all classes is a matter of the labels, not of the counts.
-        return np.zeros(0) if found is None else found.astype(np.float64)
+        return cross_validated_right(kernel, labels, learner, problem).astype(np.float64)
 
     full = right(table)
     if full.size == 0:
         return []
-    rng, parts = np.random.default_rng(seed), []
+    rng, parts = np.random.default_rng(0), []
     for fraction in FRACTIONS:
-        draws = np.array([right(thin_counts(table, fraction, rng)) for _ in range(repetitions)])
+        draws = np.array([right(thin_counts(table, fraction, rng)) for _ in range(THINNINGS)])
         found, shared = draws.mean(axis=0), _standard_error(draws.mean(axis=1))
         error = float(np.hypot(_standard_error(found), shared))
         gain_error = max(np.hypot(_standard_error(full - found), shared), LEAST_ERROR / full.size)
@@ -195,7 +187,7 @@ def kernel_without_noise(
 
 def noise_floor(table: PairTable) -> float:
     """Return 2σ sqrt(N): no eigenvalue of shot noise alone lies far above it (Wigner)."""
-    seen = ~table.unseen
+    seen = table.seen
     shots, hits = table.as_hits()
     k = (hits + 0.5) / (shots + 1)
     # Entries without shots read one value and bring no noise.

@@ -10,7 +10,8 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends.circuits import lattice_of
 from aqka.backends.statevector import fidelities
 from aqka.backends.trainable import TrainableMap
-from aqka.designs import Design, Pairs, as_design
+from aqka.designs import Design, Pairs
+from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.projected import linear_projected_kernel, squared_distances
 from aqka.estimates.reduced_states import Operators, ReducedStates, given_states
@@ -26,17 +27,23 @@ class MapKernel:
     Where it is the fidelity, pairs are measured.
     """
 
-    def __init__(self, made: TrainableMap, design: "str | Design" = "pairs") -> None:
+    def __init__(self, made: TrainableMap, design: "str | Design" = "auto") -> None:
         self.made, self.n_qubits = made, int(made.circuit.num_qubits)
-        wanted = (as_design(design) or Pairs()).on(lattice_of(made.circuit), self.n_qubits)
-        self._projected = wanted.reduced_kernel(self.n_qubits)
+        # Either design has the fidelity up to many qubits: neither points nor shots decide.
+        chosen = resolve(design, n_points=2, n_qubits=self.n_qubits, budget=1).design
+        wanted = chosen.on(lattice_of(made.circuit), self.n_qubits)
+        self._projected: Any = wanted.reduced_kernel(self.n_qubits)
         if self._projected is not None and self._projected.operators(self.n_qubits).larger:
             raise InputError("kernel of design must have locality 1 or 2 to be trained.")
-        self.design: Any = Pairs() if self._projected is None else wanted
+        self.is_fidelity = self._projected is None
+        self.design: Any = Pairs() if self.is_fidelity else wanted
 
     @cached_property
     def _reduced(self) -> tuple[Any, Operators] | None:
-        """The map's reduced states and what they are; None where the kernel is the fidelity."""
+        return self._find_reduced()
+
+    def _find_reduced(self) -> tuple[Any, Operators] | None:
+        """Return reduced states and what they are; None where the kernel is the fidelity."""
         if self._projected is not None:
             operators = self._projected.operators(self.n_qubits)
             return self.made.reduced(operators.edges), operators
@@ -51,7 +58,7 @@ class MapKernel:
     def simulates(self) -> bool:
         """Return whether it can be trained in simulation."""
         try:
-            self._reduced  # noqa: B018
+            self._find_reduced()
         except InputError:
             return False
         return True
@@ -99,13 +106,9 @@ class MapKernel:
         seed: int,
         size: int | None = None,
     ) -> MapTraining:
-        """Return the session that trains it on shots; ``size`` is that of a step."""
-        given = (y, held, self.made.first_theta(seed), budget, size)
-        options: dict[str, Any] = {
-            "unit": self.made.unit(X),
-            "classes": has_classes(y),
-            "seed": seed,
-        }
-        if self._projected is None:
-            return MapTraining(*given, **options)
-        return PointTraining(*given, design=self.design, n_qubits=self.n_qubits, **options)
+        """Return the session that trains it on shots; ``size`` are the pairs of a step."""
+        given = (y, held, self.made.first_theta(seed), budget)
+        how: dict[str, Any] = {"unit": self.made.unit(X), "classes": has_classes(y), "seed": seed}
+        if self.is_fidelity:
+            return MapTraining(*given, size, **how)
+        return PointTraining(*given, design=self.design, n_qubits=self.n_qubits, **how)

@@ -17,14 +17,8 @@ from aqka.backends.trainable import DIGITS, MapBackend, as_trainable
 from aqka.core.problem import Problem, as_labels
 from aqka.designs import Design, KernelEstimate
 from aqka.errors import InputError
-from aqka.insight.fold_scores import (
-    FoldScores,
-    KernelHead,
-    folds_a_repetition,
-    has_classes,
-    score_folds,
-    subsample,
-)
+from aqka.insight import fold_scores
+from aqka.insight.fold_scores import FoldScores, KernelHead, has_classes, score_folds
 from aqka.insight.map_kernels import MapKernel
 from aqka.insight.scan import Spending, forecast
 from aqka.learners import make_learner
@@ -112,7 +106,7 @@ def train_map(
     *,
     trainable: Any = None,
     theta0: ArrayLike | None = None,
-    design: str | Design = "pairs",
+    design: str | Design = "auto",
     **spend: Any,
 ) -> TrainedMap:
     """Train a feature map by kernel alignment.
@@ -142,17 +136,17 @@ def train_map(
     validation : float, default=0.25
         Share of the points that decides between θ₀ and θ.
     seed : int, default=0
-        Of the split, of θ₀ and of every step.
+        Seed of the split, of θ₀ and of every step.
     trainable : ParameterVector, parameters or names, optional
         Which parameters of a circuit are trained; by default all but those of the one parameter
         vector that is as long as ``X`` has columns.
     theta0 : array, optional
         Where to start; by default at random, and with scales at the best common scale, or on a
         backend at 1.
-    design : str or Design, default="pairs"
+    design : str or Design, default="auto"
         Whose kernel is trained: the fidelity, measured on pairs; or that of
         ``Points(kernel="projected")``, a Gaussian of the points' mean distance, for which a step
-        measures every point, about 30 shots each.
+        measures every point, about 30 shots each. ``"auto"`` trains the latter above 24 qubits.
     **spend
         On a backend, the fields of :class:`~aqka.runs.Spend`. With ``directory`` training survives
         a crash at any instant: calling again with the same arguments goes on where it stopped.
@@ -182,8 +176,7 @@ def train_map(
         make = partial(
             factory, feature_map=made.circuit, columns=None, seed=seed, design=kernel.design.name
         )
-        size = pairs_per_step if kernel.design.counts_entries else None
-        session = kernel.session(points, labels, parts[1], budget, seed, size)
+        session = kernel.session(points, labels, parts[1], budget, seed, pairs_per_step)
         backend = MapBackend(made, points, make, session.theta0)
         kernel.design.check_backend(backend, 2 * len(points))
         device = backend.backend
@@ -228,7 +221,7 @@ def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArra
                 f"and leaves {len(y) - held}; each part needs as many points as there are classes: "
                 "change validation, or give more points."
             )
-    fit = subsample(y, len(y) - held, seed)
+    fit = fold_scores.subsample(y, len(y) - held, seed)
     rest = np.setdiff1d(np.arange(len(y)), fit)
     if has_classes(y):
         for name, part in (("validation", rest), ("training", fit)):
@@ -246,10 +239,8 @@ def trained_by(kernel: MapKernel, session: MapTraining, X: FloatArray) -> Traine
     better = after - before > error
     theta = session.trained if better else session.theta0
     grid = scale_grid(kernel, X, session.y, session.theta0) if kernel.simulates() else {}
-    return TrainedMap(
-        *(theta, kernel.made.bind(theta), session.history, session.shots_spent, not better),
-        *(grid, (before, after)),
-    )
+    bound, spent = kernel.made.bind(theta), session.shots_spent
+    return TrainedMap(theta, bound, session.history, spent, not better, grid, (before, after))
 
 
 def train_exactly(
@@ -298,32 +289,23 @@ def _scaled_kernels(
 
 
 def align(
-    kernel: MapKernel,
-    X: FloatArray,
-    y: NDArray[Any],
-    start: FloatArray,
-    max_steps: int = MAX_STEPS,
+    kernel: MapKernel, X: FloatArray, y: NDArray[Any], start: FloatArray, max_steps: int = MAX_STEPS
 ) -> tuple[FloatArray, list[float]]:
     """Return the θ of best alignment that L-BFGS finds from a start, and the losses on the way."""
     from scipy.optimize import minimize
 
     targets = pair_targets(y, classes=has_classes(y))
-    seen: dict[bytes, float] = {}
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = kernel.alignment(X, theta, targets)
-        seen[theta.tobytes()] = -value
         return -value, -gradient
 
-    path = [start.copy()]
-    minimize(
-        *(loss, start),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_steps},
-        callback=lambda theta: path.append(theta.copy()),
-    )
-    return path[-1].round(DIGITS), [seen[theta.tobytes()] for theta in path]
+    def note(intermediate_result: Any) -> None:
+        losses.append(float(intermediate_result.fun))
+
+    losses, options = [loss(start)[0]], {"maxiter": max_steps}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options, callback=note)
+    return found.x.round(DIGITS), losses
 
 
 def held_out_score(kernel: FloatArray, y: NDArray[Any], parts: tuple[IntArray, IntArray]) -> float:
@@ -331,14 +313,11 @@ def held_out_score(kernel: FloatArray, y: NDArray[Any], parts: tuple[IntArray, I
     fit, held = parts
     outputs = Problem(y).outputs
     centre = outputs[fit].mean(axis=0)
-    error = 0.0
+    inside, error = KernelEstimate(kernel[np.ix_(fit, fit)]), 0.0
     for column in (outputs - centre).T:
-        head = make_learner("ridge-loo").fit(
-            KernelEstimate(kernel[np.ix_(fit, fit)]), Problem(column[fit])
-        )
-        error += float(
-            np.sum((head.decision_function(kernel[np.ix_(held, fit)]) - column[held]) ** 2)
-        )
+        head = make_learner("ridge-loo").fit(inside, Problem(column[fit]))
+        found = head.decision_function(kernel[np.ix_(held, fit)])
+        error += float(np.sum((found - column[held]) ** 2))
     return 1.0 - error / float(np.sum((outputs[held] - centre) ** 2))
 
 
@@ -355,15 +334,15 @@ def nested_scores(
 
     With ``spending``, the last score is that of the trained map with simulated shots.
     """
-    start, once = kernel.made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
+    start = kernel.made.first_theta(seed)
+    once = folds[: fold_scores.folds_a_repetition(folds, len(y))]
     kernels = [K for _, K in _scaled_kernels(kernel, X, start)]
 
     def trained(fold: Fold) -> FloatArray:
-        theta = start
+        theta, some, labels = start, X[fold.kept], y[fold.kept]
         with suppress(InputError):  # a class may have too few points in a fold: θ₀ stays
-            parts = split_points(y[fold.kept], VALIDATION, seed)
-            some = X[fold.kept], y[fold.kept]
-            theta = train_exactly(kernel, *some, parts, seed, show_scales=False).theta
+            parts = split_points(labels, VALIDATION, seed)
+            theta = train_exactly(kernel, some, labels, parts, seed, show_scales=False).theta
         return kernel(X, theta)
 
     found = {id(fold): trained(fold) for fold in once}

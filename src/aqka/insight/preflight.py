@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray
-from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.problem import DEFAULT_C
@@ -20,8 +19,8 @@ from aqka.insight.baselines import baselines, guessing
 from aqka.insight.fold_scores import FoldScores, Predict
 from aqka.insight.map_kernels import MapKernel
 from aqka.insight.map_training import nested_scores
-from aqka.insight.recommendation import Evidence, Recommendation, recommend
-from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
+from aqka.insight.recommendation import Preflight
+from aqka.insight.scan import RANGES, REPS, Candidate, Spending, forecast, scan
 from aqka.maths.metrics import FOLDS
 
 MAX_POINTS = 200
@@ -29,116 +28,6 @@ MIN_POINTS = 10
 FIXED_STEPS = 7  # two kernels, three plain models, guessing, the winner
 
 Step = Callable[[str], None]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Preflight(Shown):
-    """All that a check found.
-
-    Attributes
-    ----------
-    n_points, n_given, n_train, n_train_given
-        Points that were used and given (many are sampled); points that a model learns from in a
-        fold, and that the budget is for.
-    metrics
-        Names of the scores; the first decides.
-    evidence, projected
-        Scores of the exact kernel, of plain models and of the kernel with simulated shots; score
-        of the projected kernel of the same states.
-    concentration, geometric
-        How much the entries differ, and the difference to the plain kernel that comes nearest.
-    scan
-        All settings that were tried, the user's first.
-    null, linear_share
-        With many qubits: the score with features of permuted points, and the share of the features
-        that a linear model of the data explains.
-    training
-        Of a trainable map, the best common scale and the trained map, at the budget too where there
-        is one; they are found anew in every fold.
-    """
-
-    n_points: int
-    n_given: int
-    n_train: int
-    n_train_given: int
-    metrics: tuple[str, ...]
-    evidence: Evidence
-    projected: FoldScores
-    concentration: exact_kernels.Concentration
-    geometric: exact_kernels.GeometricDifference
-    scan: Scan
-    null: FoldScores | None = None
-    linear_share: float | None = None
-    training: tuple[FoldScores, ...] = ()
-
-    @property
-    def recommendation(self) -> Recommendation:
-        """What to do."""
-        found = recommend(self.evidence)
-        if not self.training:
-            return found
-        trained, metric = self.training[-1], self.metrics[0]
-        how = trained.name.removeprefix("trained map, ")
-        words = (
-            f"{found.sentence} This is about the map before training; trained, its {metric} is "
-            f"{trained.means[0]:.2f} ± {trained.errors[0]:.2f} {how}."
-        )
-        return replace(found, sentence=words)
-
-    def _figures(self) -> dict[str, object]:
-        scores = {m.name: f"{m.means[0]:.3f} ± {m.errors[0]:.3f}" for m in self.models}
-        return {"decision": self.recommendation.decision, "points": self.n_points, **scores}
-
-    def __repr__(self) -> str:
-        return f"<Preflight: {self.recommendation.sentence}>"
-
-    @property
-    def models(self) -> list[FoldScores]:
-        """All models that were scored, the user's kernel first."""
-        found = self.evidence
-        return [
-            found.own,
-            *([] if found.forecast is None else [found.forecast]),
-            *([self.projected] if self.null is None else [self.null]),
-            *([found.winner] if self.scan.best else []),
-            found.nested,
-            *self.training,
-            *found.plain,
-            found.guessing,
-        ]
-
-    def facts(self) -> dict[str, Any]:
-        """Return all of it as plain values, for JSON."""
-        return {
-            "decision": self.recommendation.decision,
-            "sentence": self.recommendation.sentence,
-            "changes": dict(self.recommendation.changes),
-            "points": self.n_points,
-            "points_given": self.n_given,
-            "training_points": self.n_train,
-            "training_points_given": self.n_train_given,
-            "scores": [self._scores(model) for model in self.models],
-            "concentration": asdict(self.concentration) | {"words": self.concentration.words},
-            "geometric_difference": asdict(self.geometric),
-            "linear_share": self.linear_share,
-            "seconds_to_compute": self.evidence.seconds,
-            "scan": {
-                "tried": len(self.scan.candidates),
-                "best": [
-                    {"settings": dict(self.scan.candidates[k].settings)}
-                    | self._scores(self.scan.scores[k])
-                    for k in self.scan.order[:10]
-                ],
-                "nested": self._scores(self.scan.nested),
-                "flattery": self.scan.flattery,
-            },
-        }
-
-    def _scores(self, model: FoldScores) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": model.name}
-        for name, mean, error in zip(self.metrics, model.means, model.errors, strict=True):
-            found[name] = {"mean": float(mean), "standard_error": float(error)}
-        return found
 
 
 def preflight(
@@ -170,7 +59,7 @@ def preflight(
         Angles, as the circuit takes them.
     y : array
         Classes, or real targets (floats of more than two values).
-    feature_map : str, QuantumCircuit or callable
+    feature_map : str, QuantumCircuit or callable, default="zz"
         ``"zz"``, ``"zz-full"``, ``"z"``, a circuit, or a PennyLane function. Above 14 qubits the
         kernel is the projected one, by light cones, which a circuit of few layers needs.
     spending : Spending, optional
@@ -180,9 +69,9 @@ def preflight(
     candidates : list of Candidate, optional
         Settings to try; the first is the user's own, with ``X`` and ``feature_map``. By default
         some ranges of angles and, for a built-in map, the other maps and some repetitions.
-    head : {"ridge", "svm"}
+    head : {"ridge", "svm"}, default="ridge"
         Ridge regression tuned by leave-one-out, or an SVM.
-    C : float
+    C : float, default=5.0
         Regularisation of the SVM.
     seed : int, default=0
         Seed of the folds and of the sample.
@@ -208,10 +97,8 @@ def preflight(
     chosen = fold_scores.subsample(labels, MAX_POINTS, seed)
     candidates = [replace(c, angles=c.angles[chosen]) for c in candidates]
     targets, table = labels[chosen], plain_X[chosen]
-    folds = fold_scores.repeated_folds(
-        targets, None if spending is None else spending.n_train, seed=seed
-    )
-
+    n_train = None if spending is None else spending.n_train
+    folds = fold_scores.repeated_folds(targets, n_train, seed=seed)
     step = on_step or (lambda _: None)
 
     def score(name: str, predict: Predict) -> FoldScores:
@@ -224,16 +111,13 @@ def preflight(
     projections, wide = exact_kernels.projected_kernels(mine.features), mine.is_wide
     seconds = (time.perf_counter() - started) * len(labels) / len(targets)
     kernel, null = mine.kernel(), None
+    own = projected = score("projected kernel", lambda fold: model.choose(projections, fold))
     if wide:
-        own = score("projected kernel", lambda fold: model.choose(projections, fold))
         mixed = np.random.default_rng(seed).permutation(len(targets))
         shuffled = [each[np.ix_(mixed, mixed)] for each in projections]
         null = score("features of permuted points", lambda fold: model.choose(shuffled, fold))
     else:
         own = score("exact kernel", lambda fold: model.predict(kernel, fold))
-    projected = (
-        own if wide else score("projected kernel", lambda fold: model.choose(projections, fold))
-    )
     plain = [score(name, predict) for name, predict in baselines(table, targets).items()]
     guess = score(*guessing(targets))
     tried = scan(candidates, targets, folds, model, spending, lambda: step("settings"))
@@ -249,37 +133,29 @@ def preflight(
             )
         else:
             bought = forecast(name, lambda _: kernel, targets, once, spending, lambda: step(name))
-    evidence = Evidence(
-        metric=fold_scores.metric_names(targets)[0],
-        own=own,
-        winner=winner,
-        own_scanned=tried.scores[0],
-        nested=tried.nested,
-        plain=plain,
-        guessing=guess,
-        forecast=bought,
-        changes=candidates[tried.best].changes(candidates[0]),
-        n_tried=len(candidates),
-        seconds=seconds if wide else None,
-    )
     training: tuple[FoldScores, ...] = ()
     if trainable is not None:  # shots of a projected kernel are none on pairs
-        bought_by = spending if trainable.design.counts_entries else None
+        bought_by = spending if trainable.is_fidelity else None
         training = nested_scores(trainable, mine.angles, targets, folds, model, seed, bought_by)
     per_pair = None if spending is None or wide else spending.shots_per_pair
     return Preflight(
         n_points=len(targets),
         n_given=len(labels),
         n_train=len(folds[0].kept),
-        n_train_given=len(folds[0].kept) if spending is None else spending.n_train,
+        n_train_given=n_train or len(folds[0].kept),
         metrics=fold_scores.metric_names(targets),
-        evidence=evidence,
+        own=own,
+        winner=winner,
         projected=projected,
+        plain=plain,
+        guessing=guess,
         concentration=exact_kernels.concentration(kernel, per_pair),
         geometric=exact_kernels.nearest_plain_kernel(table, kernel),
         scan=tried,
+        forecast=bought,
         null=null,
         linear_share=exact_kernels.linear_share(table, mine.features) if wide else None,
+        seconds=seconds if wide else None,
         training=training,
     )
 
@@ -294,22 +170,18 @@ def default_candidates(
 ) -> list[Candidate]:
     """Return the given encoding, then every range of a scan with every map it can have.
 
-    Of many qubits the map stays: each of its kernels takes a second.
+    A map of many qubits stays: each of its kernels takes a second.
     """
-    low, width = angles.min(axis=0), np.ptp(angles, axis=0)
+    named, low, width = isinstance(feature_map, str), angles.min(axis=0), np.ptp(angles, axis=0)
     unit = (angles - low) / np.where(width > 0, width, 1.0)
-    scaled = {(start, end): start + (end - start) * unit for start, end in RANGES}
-    if not isinstance(feature_map, str):
-        own = Candidate({"map": "as given", "range": "as given"}, angles, feature_map)
-        return [own] + [
-            Candidate({"map": "as given", "range": list(ends)}, points, feature_map)
-            for ends, points in scaled.items()
-        ]
-    settings = {"map": feature_map, "range": "as given", "reps": DEFAULT_REPS}
-    candidates = [Candidate(settings, angles, feature_map)]
-    wide = exact_kernels.is_wide(angles, feature_map)
-    forms = product([feature_map], [DEFAULT_REPS]) if wide else product(BUILT_IN_MAPS, REPS)
-    for (name, reps), (ends, points) in product(forms, scaled.items()):
-        settings = {"map": name, "range": list(ends), "reps": reps}
-        candidates.append(Candidate(settings, points, name, reps))
-    return candidates
+
+    def candidate(form: Any, reps: int, ends: Any, points: FloatArray) -> Candidate:
+        settings = {"map": form if named else "as given", "range": ends}
+        return Candidate(settings | ({"reps": reps} if named else {}), points, form, reps)
+
+    forms: list[Any] = list(product(BUILT_IN_MAPS, REPS))
+    if not named or exact_kernels.is_wide(angles, feature_map):
+        forms = [(feature_map, DEFAULT_REPS)]
+    scaled = [([low, high], low + (high - low) * unit) for low, high in RANGES]
+    own = candidate(feature_map, DEFAULT_REPS, "as given", angles)
+    return [own, *(candidate(*form, *to) for form, to in product(forms, scaled))]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from aqka.insight.fold_scores import FoldScores, KernelHead
 from aqka.learners import DEFAULT_LEARNER
 from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict
-
-SMALLEST_BUDGET = 2
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,7 @@ class Spending:
         """Return the shots for another number of points, as many for each pair."""
         if n_points == self.n_train:
             return self.budget
-        shots = self.shots_per_pair * n_points * (n_points - 1) / 2
-        return max(SMALLEST_BUDGET, round(shots))
+        return max(2, round(self.shots_per_pair * n_points * (n_points - 1) / 2))
 
 
 def forecast(
@@ -70,41 +68,35 @@ def forecast(
     y: NDArray[Any],
     folds: list[Fold],
     spending: Spending,
-    on_fold: Callable[[], None] | None = None,
+    on_fold: Callable[[], None] = lambda: None,
 ) -> FoldScores:
     """Score heads that are bought with simulated shots, each fold with a seed of its own."""
-    rows = []
-    for seed, fold in enumerate(folds):
-        answers = _buy_and_predict(kernel_of(fold), y, fold, spending, seed)
-        rows.append(fold_scores.score(y[fold.held], answers, fold_scores.has_classes(y)))
-        if on_fold is not None:
-            on_fold()
-    return FoldScores(name, np.array(rows), fold_scores.folds_a_repetition(folds, len(y)))
+    classes, seeds = fold_scores.has_classes(y), count()
 
+    def answers(fold: Fold) -> NDArray[Any]:
+        kernel, targets, seed = kernel_of(fold), y[fold.kept], next(seeds)
+        scale = None if classes else TargetScale.of(targets)
+        session = acquire(
+            MatrixBackend(kernel[np.ix_(fold.kept, fold.kept)], seed=seed),
+            targets if scale is None else scale.scaled(targets),
+            spending.budget_of(len(fold.kept)),
+            spending.allocator,
+            schedule=spending.schedule,
+            ridge=spending.ridge,
+            C=spending.C,
+            seed=seed,
+        )
+        head = session.fit(spending.learner)
+        block = kernel[np.ix_(fold.held, fold.kept)]
+        backend = MatrixBackend(block, rectangular=True, seed=seed)
+        budget = block.size * spending.test_shots
+        on_fold()
+        if scale is None:
+            return np.asarray(predict(head, backend, budget).labels)
+        values = predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre)
+        return np.asarray(values.f)
 
-def _buy_and_predict(
-    kernel: FloatArray, y: NDArray[Any], fold: Fold, spending: Spending, seed: int
-) -> NDArray[Any]:
-    classes, targets = fold_scores.has_classes(y), y[fold.kept]
-    scale = None if classes else TargetScale.of(targets)
-    session = acquire(
-        MatrixBackend(kernel[np.ix_(fold.kept, fold.kept)], seed=seed),
-        targets if scale is None else scale.scaled(targets),
-        spending.budget_of(len(fold.kept)),
-        spending.allocator,
-        schedule=spending.schedule,
-        ridge=spending.ridge,
-        C=spending.C,
-        seed=seed,
-    )
-    head = session.fit(spending.learner)
-    block = kernel[np.ix_(fold.held, fold.kept)]
-    backend = MatrixBackend(block, rectangular=True, seed=seed)
-    budget = block.size * spending.test_shots
-    if scale is None:
-        return np.asarray(predict(head, backend, budget).labels)
-    values = predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre)
-    return np.asarray(values.f)
+    return fold_scores.score_folds(name, answers, y, folds)
 
 
 def measure_evenly(
@@ -127,15 +119,13 @@ def measure_evenly(
     return measured[0], measured[1]
 
 
-QUARTER = np.pi / 4
 RANGES: tuple[tuple[float, float], ...] = tuple(
-    (round(low * QUARTER, 4), round(high * QUARTER, 4))
+    (round(low * np.pi / 4, 4), round(high * np.pi / 4, 4))
     for low, high in ((0, 1), (0, 2), (0, 4), (0, 8), (3.5, 4.5), (3, 5), (2, 6))
 )
 """Angle ranges of a scan. Those around π keep the couplings 2(π - x)(π - y) of a ZZ map small."""
 
-REPS = (1, 2, 3)
-"""Repetitions of a built-in map in a scan."""
+REPS = (1, 2, 3)  # repetitions of a built-in map in a scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +158,7 @@ class Candidate:
     ) -> tuple[FloatArray, FloatArray]:
         """Return its kernel as even shots show it: of training points, and rows of held-out ones.
 
-        Of many qubits points are measured.
+        With many qubits, points are measured.
         """
         if not self.is_wide:
             return measure_evenly(self.kernel(), spending, rng)
@@ -213,6 +203,11 @@ class Scan:
         return self.order[0]
 
     @property
+    def changes(self) -> dict[str, Any]:
+        """The winner's settings that are not the user's."""
+        return self.candidates[self.best].changes(self.candidates[0])
+
+    @property
     def flattery(self) -> float:
         """By how much the winner's own score exceeds the nested one."""
         return fold_scores.difference(self.scores[self.best], self.nested).mean
@@ -224,7 +219,7 @@ def scan(
     folds: list[Fold],
     head: KernelHead,
     spending: Spending | None = None,
-    on_candidate: Callable[[], None] | None = None,
+    on_candidate: Callable[[], None] = lambda: None,
 ) -> Scan:
     """Score every candidate on the same folds.
 
@@ -243,8 +238,7 @@ def scan(
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
         predict_fold = partial(head.predict, kernel, rows=rows)
         scores.append(fold_scores.score_folds(name, predict_fold, y, folds))
-        if on_candidate is not None:
-            on_candidate()
+        on_candidate()
     chosen = inside.argmax(axis=0)
     nested = np.array([scores[number].values[k] for k, number in enumerate(chosen)])
     return Scan(candidates, scores, FoldScores("best settings, nested", nested, n_folds))

@@ -25,11 +25,10 @@ from aqka.core.settings import LETTERS
 from aqka.errors import InputError
 from aqka.estimates.reduced_states import Operators, readable_points, reduced_states
 from aqka.insight.exact_kernels import FeatureMap, map_features
+from aqka.maths.angle_prior import spread_evenly
 
-FALSE_ALARMS = 0.01
-"""Share of noiseless runs in which any qubit is said to differ."""
-LEAST_VARIANCE = 5.0
-"""s (1 - a²) of an operator that is added up: with 1 there are twice as many false alarms."""
+FALSE_ALARMS = 0.01  # share of noiseless runs in which any qubit is said to differ
+LEAST_VARIANCE = 5.0  # s (1 - a²) of an operator that counts: 1 gives twice as many false alarms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,8 +132,7 @@ def validate_points(
     known = readable_points(table)
     if not known.size:
         raise InputError("no point has two shots or more of each of X, Y and Z of every qubit.")
-    some = np.linspace(0, len(known) - 1, as_count(n_points, "n_points")).astype(np.int64)
-    chosen = known[np.unique(some)]
+    chosen = known[spread_evenly(len(known), as_count(n_points, "n_points"))]
     part = table.subset(chosen)
     exact = map_features(angles[chosen], feature_map).expectations
     shots = Operators.of(table.n_qubits).shots(part)
@@ -163,9 +161,8 @@ def compare(means: FloatArray, shots: IntArray, exact: FloatArray) -> Validation
     noise = np.sum(s * a**2 * np.maximum(1 - (damping[:, None] * a) ** 2, 0.0), axis=(0, 2))
     # Without damping it would have this variance, which must be some shots' for a normal law.
     at_one = np.sum(s * a**2 * variance, axis=(0, 2))
-    z = np.where(
-        at_one >= LEAST_VARIANCE, weight * np.abs(damping - 1) / np.sqrt(at_one + 1e-12), 0
-    )
+    z = weight * np.abs(damping - 1) / np.sqrt(at_one + 1e-12)
+    z = np.where(at_one >= LEAST_VARIANCE, z, 0)
     either = np.minimum(np.where(some, tail, 1.0), erfc(z / np.sqrt(2)))
     return Validation(
         n_points=len(means),

@@ -1,10 +1,9 @@
 """Learners: from a kernel estimate to a fitted head, one file each."""
 
 from aqka._util.registry import make, names
-from aqka.learners._base import Decided, Estimate, FittedHead, Learner, labels_of
+from aqka.learners._base import Decided, Estimate, FittedHead, Learner, labels_of, winner_of
 
-DEFAULT_LEARNER = "ridge-noise"
-"""For pairs."""
+DEFAULT_LEARNER = "ridge-noise"  # for pairs
 __all__ = [
     "DEFAULT_LEARNER",
     "Decided",
@@ -14,14 +13,13 @@ __all__ = [
     "labels_of",
     "learner_names",
     "make_learner",
+    "winner_of",
 ]
 
 
 def learner_names() -> list[str]:
     """Return the names of all learners.
 
-    Examples
-    --------
     >>> learner_names()
     ['balanced', 'ridge', 'ridge-kfold', 'ridge-loo', 'ridge-noise', 'svm']
     """

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_array, digest, text_digest
-from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
@@ -29,8 +28,6 @@ class Estimate(ABC):
     """Which kernel it is, in a sentence."""
     tests: Sequence[Any] = ()
     """Whether fitted states are pure, as tests of their counts say."""
-    pair_counts: PairTable | None = None
-    """The counts behind each entry, where pairs were measured."""
     rows_are_alike: bool = True
     """Whether a new point's row is measured as the training rows were."""
     forms_kernel: bool = True
@@ -89,6 +86,10 @@ class Estimate(ABC):
         draws the counts that calibrate it.
         """
 
+    def values(self, head: "FittedHead", table: Any) -> FloatArray:
+        """Return f of new points, from counts of these points."""
+        return self.decide(head, table).f
+
     def improve(
         self, head: "FittedHead", table: Any, decided: "Decided", points: IntArray, seed: int = 0
     ) -> "Decided":
@@ -139,15 +140,19 @@ class Decided:
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap to the next.
 
-        The two classes share the point's shots, so the sum of their deviations bounds that of the
-        gap.
+        Where points were measured, both classes share the point's shots, so the sum of their
+        deviations bounds that of the gap.
         """
         if self.f.ndim == 1:
             return self.f, self.deviation
-        rows, order = np.arange(len(self.f)), np.argsort(self.f, axis=1)
-        best, second = order[:, -1], order[:, -2]
+        rows = np.arange(len(self.f))
+        second, best = np.argsort(self.f, axis=1)[:, -2:].T
         gap = self.f[rows, best] - self.f[rows, second]
-        return gap, self.deviation[rows, best] + self.deviation[rows, second]
+        if self.reading is None:
+            return gap, self.deviation[rows, best] + self.deviation[rows, second]
+        contrast = np.zeros_like(self.f)
+        contrast[rows, best], contrast[rows, second] = 1.0, -1.0
+        return gap, np.sqrt(self.reading.variance(contrast))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +213,10 @@ class FittedHead:
         """Return f of new points and its deviation, from counts of these points."""
         return self.estimate.decide(self, table, seed)
 
+    def values(self, table: Any) -> FloatArray:
+        """Return f of new points alone, which is less work."""
+        return self.estimate.values(self, table)
+
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
         """Return f for each row of a test-by-train kernel block, a column per class above two."""
         block = as_array(test_kernel, "test_kernel")
@@ -251,18 +260,23 @@ class FittedHead:
         return labels_of(decision, self.classes)
 
 
-def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the class of each decision value: by its sign, or by the largest of its columns.
+def winner_of(decision: FloatArray) -> IntArray:
+    """Return the number of each decision value's class: by its sign, or the largest column's.
 
     The one rule from decision values to labels.
+    """
+    columns = decision.reshape(len(decision), -1)
+    winner = columns[:, 0] >= 0 if columns.shape[1] == 1 else columns.argmax(axis=1)
+    return winner.astype(np.int64)
 
-    Examples
-    --------
+
+def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of each decision value.
+
     >>> labels_of(np.array([-0.2, 0.0, 3.0]), np.array(["no", "yes"])).tolist()
     ['no', 'yes', 'yes']
     """
-    winner = decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1)
-    return np.asarray(classes[winner.astype(np.intp)])
+    return np.asarray(classes[winner_of(decision)])
 
 
 class Learner(ABC):

@@ -7,7 +7,7 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.learners._base import Estimate, FittedHead, Learner, labels_of
+from aqka.learners._base import Estimate, FittedHead, Learner, winner_of
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import left_out
 
@@ -28,25 +28,16 @@ class Balanced(Learner):
         """Fit the other learner's head, then move its border."""
         from aqka.learners import make_learner  # which finds this file among others
 
-        head = _balance(make_learner(self.learner).fit(estimate, problem), problem)
+        head = make_learner(self.learner).fit(estimate, problem)
+        held_out, truth = _left_out_decisions(head, problem), winner_of(problem.outputs)
+        columns = zip(held_out.T, problem.outputs.T, strict=True)
+        shift = np.array([_equal_tails(f, y >= 0) for f, y in columns])
+        both = (held_out, held_out - shift)
+        as_is, moved = (balanced_accuracy(truth, winner_of(f)) for f in both)
+        if moved > as_is:
+            shift = shift.reshape(head.intercept.shape)
+            head = replace(head, intercept=head.intercept - shift)
         return replace(head, fitted_by=f"Balanced({head.fitted_by})")
-
-
-def _balance(head: FittedHead, problem: Problem) -> FittedHead:
-    """Return the head with the intercept that predicts left-out points best."""
-    held_out = _left_out_decisions(head, problem)
-    truth = problem.outputs.argmax(axis=1) if problem.outputs.shape[1] > 1 else problem.y >= 0
-    shift = np.array(
-        [_equal_tails(f, y >= 0) for f, y in zip(held_out.T, problem.outputs.T, strict=True)]
-    )
-    scores = []
-    for moved in (held_out, held_out - shift):
-        decision = moved if moved.shape[1] > 1 else moved[:, 0]
-        numbers = np.arange(max(2, moved.shape[1]))
-        scores.append(balanced_accuracy(truth.astype(np.int64), labels_of(decision, numbers)))
-    if scores[1] <= scores[0]:
-        return head
-    return replace(head, intercept=head.intercept - shift.reshape(head.intercept.shape))
 
 
 def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:

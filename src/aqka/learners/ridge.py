@@ -1,5 +1,6 @@
 """Kernel ridge regression: with the ridge as given, or chosen by points that are left out."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,52 +12,51 @@ from aqka.learners._base import Estimate, FittedHead, Learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 
+AnySpectrum = Spectrum | FeatureSpectrum
 
-def fit_ridge(
-    learner: Learner,
-    estimate: Estimate,
-    spectrum: Spectrum | FeatureSpectrum,
-    problem: Problem,
-    ridge: float,
-) -> FittedHead:
-    """Return the head α = (K + λI)^{-1} y on the projected kernel."""
-    alpha = spectrum.solve(problem.y, ridge)
-    return FittedHead(
-        alpha,
-        np.zeros(alpha.shape[1:]),
-        estimate,
-        ridge,
-        problem.classes,
-        problem.has_classes,
-        learner.describe(problem),
-        spectrum,
-    )
+
+class _RidgeLearner(Learner):
+    @abstractmethod
+    def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
+        """Return λ."""
+
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Project, choose the ridge, and solve α = (K + λI)^{-1} y."""
+        spectrum = estimate.spectrum(problem.weights)
+        ridge = self.ridge(estimate, spectrum, problem)
+        alpha = spectrum.solve(problem.y, ridge)
+        return FittedHead(
+            alpha,
+            np.zeros(alpha.shape[1:]),
+            estimate,
+            ridge,
+            problem.classes,
+            problem.has_classes,
+            self.describe(problem),
+            spectrum,
+        )
 
 
 @dataclass(frozen=True)
-class Ridge(Learner):
+class Ridge(_RidgeLearner):
     """The problem's own ridge: the paper's learner."""
 
-    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
-        """Project and solve."""
-        return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, problem.ridge)
+    def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
+        """Return the problem's own."""
+        return problem.ridge
 
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
 
 
-def loo_errors(
-    spectrum: Spectrum | FeatureSpectrum, outputs: FloatArray, ridges: FloatArray
-) -> FloatArray:
+def loo_errors(spectrum: AnySpectrum, outputs: FloatArray, ridges: FloatArray) -> FloatArray:
     """Return the squared leave-one-out residuals of all outputs together, points by ridges."""
     return np.asarray(sum(spectrum.loo_residuals(y, ridges) ** 2 for y in outputs.T))
 
 
 def best_loo_ridge(
-    spectrum: Spectrum | FeatureSpectrum,
-    outputs: FloatArray,
-    grid: tuple[float, ...] = RIDGE_GRID,
+    spectrum: AnySpectrum, outputs: FloatArray, grid: tuple[float, ...] = RIDGE_GRID
 ) -> float:
     """Return the ridge of the grid with the smallest mean squared leave-one-out residual."""
     ridges = np.asarray(grid)
@@ -64,7 +64,7 @@ def best_loo_ridge(
 
 
 @dataclass(frozen=True)
-class _FromGrid(Learner):
+class _FromGrid(_RidgeLearner):
     grid: tuple[float, ...] = RIDGE_GRID  # ridges to choose from
 
     def __post_init__(self) -> None:
@@ -81,11 +81,9 @@ class RidgeLoo(_FromGrid):
     projection has already used every entry; ``ridge-kfold`` holds points out for real.
     """
 
-    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
-        """Project once, score every ridge, and solve with the best."""
-        spectrum = estimate.spectrum(problem.weights)
-        ridge = best_loo_ridge(spectrum, problem.outputs, self.grid)
-        return fit_ridge(self, estimate, spectrum, problem, ridge)
+    def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
+        """Return the best of the grid."""
+        return best_loo_ridge(spectrum, problem.outputs, self.grid)
 
 
 def kfold_errors(
@@ -111,12 +109,11 @@ def kfold_errors(
 class RidgeKfold(_FromGrid):
     """The ridge of the grid that predicts held-out points best."""
 
-    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
-        """Score every ridge on held-out points, then fit all points with the best."""
+    def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
+        """Return the best of the grid on held-out points."""
         ridges = np.asarray(self.grid)
         errors = kfold_errors(estimate.kernel, problem.outputs, ridges, problem.weights)
-        ridge = float(ridges[np.argmin(errors)])
-        return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, ridge)
+        return float(ridges[np.argmin(errors)])
 
 
 LOWEST_RIDGE = 0.25  # in units of the noise
@@ -126,7 +123,7 @@ RIDGES_PER_DECADE = 10
 
 
 @dataclass(frozen=True)
-class RidgeNoise(Learner):
+class RidgeNoise(_RidgeLearner):
     """The smallest ridge that the noise allows and that predicts left-out points as well as any.
 
     Shot noise has a spectrum of its own, which ends at 2σ√N (Wigner): no ridge below a quarter of
@@ -137,16 +134,12 @@ class RidgeNoise(Learner):
     docs/explanation/learners.md tells what else was tried.
     """
 
-    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
-        """Choose the ridge by the noise of the estimate, and solve."""
-        spectrum = estimate.spectrum(problem.weights)
-        ridge = ridge_above_noise(spectrum, problem, estimate.mean_variance())
-        return fit_ridge(self, estimate, spectrum, problem, ridge)
+    def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
+        """Return one by the noise of the estimate."""
+        return ridge_above_noise(spectrum, problem, estimate.mean_variance())
 
 
-def ridge_above_noise(
-    spectrum: Spectrum | FeatureSpectrum, problem: Problem, variance: float | None
-) -> float:
+def ridge_above_noise(spectrum: AnySpectrum, problem: Problem, variance: float | None) -> float:
     """Return the smallest ridge that is as good as any, of those that the noise allows.
 
     ``variance`` is the mean of an entry. The spectrum of the shot noise ends at 2σ√N; where the

@@ -17,7 +17,7 @@ class Svm(Learner):
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project and solve the dual, once per class where there are more than two."""
         spectrum = Spectrum.of(estimate.kernel)
-        columns = problem.signs.T
+        columns = problem.signs().T
         solved = [
             solve_dual(spectrum.kernel(), signs, problem.C, problem.weights) for signs in columns
         ]

@@ -17,13 +17,7 @@ MOST_EXPONENT = 100.0
 
 
 def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
-    """Return what the kernel should be like: 1 where classes agree, products of centred targets.
-
-    >>> pair_targets(np.array([0, 1, 1]), classes=True)
-    array([[1., 0., 0.],
-           [0., 1., 1.],
-           [0., 1., 1.]])
-    """
+    """Return what the kernel should be like: 1 where classes agree, products of centred targets."""
     if classes:
         return np.asarray(y[:, None] == y, dtype=np.float64)
     centred = (y - y.mean(axis=0)).reshape(len(y), -1)
@@ -31,11 +25,7 @@ def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
 
 
 def alignment(k: FloatArray, t: FloatArray, weights: FloatArray | IntArray | None = None) -> float:
-    """Return the correlation of entries and targets over some pairs; 0 where one does not vary.
-
-    >>> round(alignment(np.array([0.9, 0.1, 0.2]), np.array([1.0, 0.0, 0.0])), 3)
-    0.993
-    """
+    """Return the correlation of entries and targets over some pairs; 0 where one does not vary."""
     w = np.ones(len(k)) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.sum() == 0:
         return 0.0

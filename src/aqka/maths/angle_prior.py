@@ -25,27 +25,17 @@ from scipy.optimize import minimize, minimize_scalar
 
 from aqka._util.arrays import FloatArray, IntArray
 
-WIDTH_SPREAD = 1.2
-"""Standard deviation of log ℓ around ½ log G, G being the number of angles."""
-WIDTH_POINTS = 300
-"""Widths are learnt on at most so many training points, spread evenly over them."""
-INDUCING_POINTS = 1500
-"""Beyond it, f is regressed on so many of the points, spread evenly over all."""
+WIDTH_SPREAD = 1.2  # standard deviation of log ℓ around ½ log G, G being the number of angles
+WIDTH_POINTS = 300  # widths are learnt on at most so many training points, spread evenly over them
+INDUCING_POINTS = 1500  # beyond it, f is regressed on so many of the points, spread evenly over all
 JITTER = 1e-8
-STARTS = (0.0, -1.0)
-"""Where log ℓ starts, from ½ log G."""
+STARTS = (0.0, -1.0)  # where log ℓ starts, from ½ log G
 WIDTH_BOUNDS, AMPLITUDE_BOUNDS, NOISE_BOUNDS = (-3.0, 5.0), (-7.0, 4.0), (-9.0, 2.0)
-NOISE_RATIOS = (-12.0, 6.0)
-"""Ends of the logarithm of noise over amplitude."""
+NOISE_RATIOS = (-12.0, 6.0)  # ends of the logarithm of noise over amplitude
 
 
 def slowest(angles: FloatArray) -> IntArray:
-    """Return the columns to keep: those that vary, and of parallel ones that which varies least.
-
-    >>> x = np.array([0.1, 0.5, 0.2])
-    >>> slowest(np.stack([4 * x + 1, np.ones(3), 2 * x, x**2], axis=1)).tolist()
-    [2, 3]
-    """
+    """Return the columns to keep: those that vary, and of parallel ones that which varies least."""
     centred = angles - angles.mean(axis=0)
     size = np.sqrt(np.sum(centred**2, axis=0))
     kept: list[int] = []
@@ -266,7 +256,7 @@ def spread_evenly(count: int, most: int) -> IntArray:
 def lead(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     """Return by how many deviations the first class leads over each of the others at least.
 
-    Of one column, |m|/sd. Of several, errors of two classes may go against each other, so that
+    For one column |m|/sd. For several, errors of two classes may go against each other, so that
     the deviation of their difference is at most the sum of theirs.
     """
     floor = np.finfo(np.float64).tiny

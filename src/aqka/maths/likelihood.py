@@ -13,8 +13,7 @@ import numpy as np
 from aqka._util.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 from aqka.maths.product_bases import ProductBases
 
-SMALLEST = 1e-12
-"""Probabilities are raised to this: a start may forbid an outcome that was seen."""
+SMALLEST = 1e-12  # probabilities are raised to this: a start may forbid an outcome that was seen
 POWER_STEPS = 20
 MAX_STEPS = 300
 MAX_HALVINGS = 8

@@ -51,12 +51,7 @@ class PairedShares:
 
 
 def compare_shares(first: ArrayLike, second: ArrayLike) -> PairedShares:
-    """Compare where two models are right, given for the same points in the same order.
-
-    >>> found = compare_shares([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
-    >>> found.only_first, found.only_second, round(found.p_value, 4)
-    (6, 0, 0.0312)
-    """
+    """Compare where two models are right, given for the same points in the same order."""
     one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     return PairedShares(one.size, int(np.sum(one & ~two)), int(np.sum(two & ~one)))
 
@@ -73,11 +68,7 @@ class Fold(NamedTuple):
 
 
 def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
-    """Yield folds that hold out every point once; at most as many as there are points.
-
-    >>> [fold.held.tolist() for fold in split_folds(5, folds=2)]
-    [[2, 4, 3], [0, 1]]
-    """
+    """Yield folds that hold out every point once; at most as many as there are points."""
     order = np.random.default_rng(FOLD_SEED).permutation(n_points)
     for held in np.array_split(order, min(folds, n_points)):
         yield Fold(np.setdiff1d(order, held), held)

@@ -37,9 +37,6 @@ def equivalent_pair_shots(n_qubits: int, shots: float, entries: FloatArray) -> f
 
     Never more than F²S/4: fits that have lost their states answer 1/d everywhere, which has a small
     error and says nothing.
-
-    >>> round(equivalent_pair_shots(4, 2048, np.full(10, 0.25)))
-    505
     """
     by_error = shot_variance(entries) / kernel_error(n_qubits, shots, entries)
     return min(by_error, label_shots(n_qubits, shots))
@@ -50,8 +47,5 @@ def label_shots(n_qubits: int, shots: float) -> float:
 
     A fit that has lost part of its state answers closer to 1/d everywhere, which only shrinks the
     decision function. Its signal falls by F², and so does the noise F² (4/S) mean K(1-K).
-
-    >>> round(label_shots(4, 2048)), round(label_shots(8, 512))
-    (505, 57)
     """
     return state_fidelity(n_qubits, shots) ** 2 * shots / 4

@@ -12,8 +12,7 @@ import numpy as np
 from aqka._util.arrays import ComplexArray, IntArray
 from aqka.core.settings import ROTATIONS
 
-GROUP = 4
-"""Qubits rotated by one matrix product."""
+GROUP = 4  # qubits rotated by one matrix product
 
 
 def _rotations(letters: IntArray) -> ComplexArray:

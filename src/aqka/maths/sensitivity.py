@@ -19,8 +19,7 @@ import numpy as np
 from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.maths.spectrum import Spectrum
 
-SATURATED_SHOTS_PER_PAIR = 16
-"""Above so many shots a pair every pair is resolved: the edge of the paper's regime map."""
+SATURATED_SHOTS_PER_PAIR = 16  # above it every pair is resolved: the edge of the paper's regime map
 
 
 def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArray:

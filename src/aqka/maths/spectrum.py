@@ -100,10 +100,6 @@ class FeatureSpectrum:
 
     With K = ΦΦᵀ everything about K + λI follows from ΦᵀΦ, so neither memory nor time grows faster
     than the number of points.
-
-    >>> spectrum = FeatureSpectrum.of(np.array([[1.0], [2.0]]))
-    >>> spectrum.weights(np.array([1.0, 2.0]), ridge=5.0)  # Σ φy / (Σ φ² + λ)
-    array([0.5])
     """
 
     values: FloatArray  # s, the kernel's eigenvalues; its others are 0

@@ -18,12 +18,9 @@ from aqka._util.arrays import ComplexArray, FloatArray
 from aqka.maths.likelihood import confuse
 from aqka.maths.product_bases import ProductBases
 
-HELD = 1e6
-"""Information, in units of the shots, on what is no parameter."""
-LEAST = 1e-6
-"""Information, in units of the shots, that every direction is given."""
-SMALLEST = 1e-12
-"""Outcomes less likely than this tell nothing that could be computed."""
+HELD = 1e6  # information, in units of the shots, on what is no parameter
+LEAST = 1e-6  # information, in units of the shots, that every direction is given
+SMALLEST = 1e-12  # outcomes less likely than this tell nothing that could be computed
 
 
 def tangent_roots(
@@ -34,18 +31,28 @@ def tangent_roots(
 ) -> FloatArray:
     """Return B with δ = Bz, z standard normal, one matrix for each pure state.
 
+    It is the transposed inverse of the :func:`information_root`.
+    """
+    lower = information_root(bases, states, shots, confusion)
+    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
+
+
+def information_root(
+    bases: ProductBases,
+    states: ComplexArray,
+    shots: FloatArray,
+    confusion: FloatArray | None = None,
+) -> FloatArray:
+    """Return the lower triangular L with the Fisher information LLᵀ of each pure state.
+
     Real coordinates: the real parts x of δ = x + iy, then the imaginary ones y. ``shots`` has a
     row for each state and a column for each setting; ``confusion`` are the readout errors.
     """
     if confusion is None:
         information = _exact_readout_information(bases, states, shots)
     else:
-        information = np.stack(
-            [
-                _readout_information(bases, u, row, confusion)
-                for u, row in zip(states, shots, strict=True)
-            ]
-        )
+        rows = zip(states, shots, strict=True)
+        information = np.stack([_readout_information(bases, *row, confusion) for row in rows])
     # The norm and the phase of u are no parameters: both are held fixed.
     norm = np.concatenate([states.real, states.imag], axis=1)
     phase = np.concatenate([-states.imag, states.real], axis=1)
@@ -55,8 +62,7 @@ def tangent_roots(
     # Few shots leave directions in which nothing is known: very uncertain, but not infinitely so.
     diagonal = np.arange(information.shape[1])
     information[:, diagonal, diagonal] += LEAST * total[:, None]
-    lower = np.linalg.cholesky(information)
-    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
+    return np.asarray(np.linalg.cholesky(information))
 
 
 def _exact_readout_information(

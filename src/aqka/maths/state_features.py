@@ -22,9 +22,8 @@ def state_features(states: ComplexArray) -> FloatArray:
         parts = np.split(features[some], [dimension, dimension + len(rows)], axis=1)
         for vectors in states[:, some]:  # the vectors of one rank; ρ itself is never written out
             upper = np.sqrt(2) * vectors[:, rows] * vectors[:, cols].conj()
-            for part, values in zip(
-                parts, (np.abs(vectors) ** 2, upper.real, upper.imag), strict=True
-            ):
+            kinds = (np.abs(vectors) ** 2, upper.real, upper.imag)
+            for part, values in zip(parts, kinds, strict=True):
                 part += values
     return features
 

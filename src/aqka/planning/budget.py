@@ -42,11 +42,6 @@ class Shots:
 
     def __post_init__(self) -> None:
         as_count(self.count, "budget")
-        if self.count > MAX_SHOTS:
-            raise InputError(
-                f"budget must be at most {MAX_SHOTS:.0e} shots, got {self.count:.3g}; "
-                "at 350 µs each that is already ten thousand years of QPU time."
-            )
 
 
 @dataclass(frozen=True)
@@ -93,9 +88,10 @@ Budget = Shots | QpuTime | Money
 
 _ALLOWED = "write shots ('20000', '2e5 shots'), QPU time ('300 s', '5 min', '1.5 h') or money "
 _ALLOWED += "('$100', '50 EUR', '$100 at $96/min')"
-_NUMBER = r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _BUDGET = re.compile(
-    rf"(?P<before>[^\d\s.+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>.*)", re.IGNORECASE | re.ASCII
+    rf"(?P<before>[^\d\s.+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>(?!_).*)",
+    re.IGNORECASE | re.ASCII,
 )
 _RATE = re.compile(r"(?P<budget>.*\S)\s+at\s+(?P<rate>.*\S)\s*/\s*min", re.IGNORECASE)
 
@@ -129,10 +125,7 @@ def parse_budget(text: str) -> Budget:
     found = _BUDGET.fullmatch(text.strip())
     if not found:
         raise InputError(f"budget {text!r} is not a finite number with a unit; {_ALLOWED}.")
-    try:
-        value = float(found["number"])
-    except ValueError:  # such as '1__0'
-        raise InputError(f"budget {text!r} has no readable number; {_ALLOWED}.") from None
+    value = float(found["number"])
     if found["after"].startswith(","):
         raise InputError(
             f"budget {text!r} has a comma; write thousands as 20000 or 20_000 and decimals as 1.5."
@@ -234,11 +227,7 @@ def needed_rate(budget: Money, rate: float | None) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    >>> [duration(t) for t in (0.00035, 0.4, 12.34, 299.99, 4999, 30000, 200000)]
-    ['350 µs', '400 ms', '12.3 s', '5 min 0 s', '1 h 23 min', '8 h 20 min', '2 d 8 h']
-    """
+    """Return a time as people say it."""
     if seconds == 0:
         return "0 s"
     if seconds < 1e-6:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from aqka._util.arrays import as_count
-from aqka._util.text import did_you_mean
+from aqka._util.text import unknown
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend
 from aqka.errors import InputError
 from aqka.planning.budget import Budget, Money, QpuTime, Shots, as_budget, needed_rate
-from aqka.planning.split import costs_of
+from aqka.planning.split import zz_depth
 from aqka.runs.spend import Ceiling
 
 _USAGE = "IBM guide 'Workload usage' (quantum.cloud.ibm.com/docs/guides/estimate-job-run-time)"
@@ -117,9 +117,7 @@ class DeviceModel:
         """Return a copy with other constants; a name that does not exist is refused."""
         for name in values:
             if name not in self.sources:
-                hint = did_you_mean(name, self.sources)
-                known = ", ".join(self.sources)
-                raise InputError(f"unknown constant {name!r}.{hint} Known: {known}.")
+                raise unknown("constant", name, self.sources)
         changed: dict[str, Any] = dict(values)
         most = changed.get("max_executions")
         if most is not None and most == most // 1:
@@ -148,7 +146,7 @@ class Usage:
     @classmethod
     def on(cls, backend: Backend, design: str, n_qubits: int = 4) -> "Usage":
         """Return that of a backend: its depth, tiles and ``rep_delay`` where it says them."""
-        depth = circuit_depth(backend) or costs_of(design).zz_depth(max(2, n_qubits))
+        depth = circuit_depth(backend) or zz_depth(max(2, n_qubits), design)
         return cls(HERON.with_rep_delay(backend.rep_delay), depth, backend.n_tiles)
 
     @property
@@ -181,12 +179,12 @@ class Usage:
 
 def make_ceiling(
     limit: Budget | int | str,
+    design: str,
     *,
     n_qubits: int = 4,
     depth: int | None = None,
     rate: float | None = None,
     device: DeviceModel = HERON,
-    design: str = "pairs",
     execution_seconds: float | None = None,
 ) -> Ceiling:
     """Return a hard limit on shots, QPU time or money, for all runs that it is passed to.
@@ -196,10 +194,12 @@ def make_ceiling(
 
     Parameters
     ----------
-    limit, n_qubits, depth, rate, device
-        As in :func:`aqka.quote`, whose ``budget`` the limit is.
+    limit : int or str
+        Shots, QPU time or money, as the ``budget`` of :func:`aqka.quote`.
     design : {"pairs", "points"}
-        What the depth depends on where none is given.
+        What a shot is spent on; the depth depends on it where none is given.
+    n_qubits, depth, rate, device
+        As in :func:`aqka.quote`.
     execution_seconds : float, optional
         QPU time of one execution where it is known, such as a quote's.
     """
@@ -208,8 +208,9 @@ def make_ceiling(
     if isinstance(budget, Money):
         seconds = budget.amount / needed_rate(budget, rate) * 60
     if execution_seconds is None:
-        depth = costs_of(design).zz_depth(n_qubits) if depth is None else depth
-        execution_seconds = device.execution_seconds(depth)
+        execution_seconds = device.execution_seconds(
+            zz_depth(n_qubits, design) if depth is None else depth
+        )
     return Ceiling(
         shots=budget.count if isinstance(budget, Shots) else None,
         seconds=seconds,

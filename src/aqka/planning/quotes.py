@@ -1,17 +1,20 @@
 """The quote before the spend: what a budget buys, how long it takes and what it costs."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.shown import Shown
 from aqka._util.text import percent
 from aqka.allocators.schedule import Schedule
 from aqka.core.extent import Diagonal
+from aqka.designs import AUTO, Never, Pairs, Points, Settle, as_design
+from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.maths.sensitivity import SATURATED_SHOTS_PER_PAIR
 from aqka.planning.budget import Budget, Money, affordable_shots, as_budget, duration, price
 from aqka.planning.device import HERON, DeviceModel, Usage
-from aqka.planning.split import Split, costs_of, split_budget
+from aqka.planning.split import Split, settled_design, shots_on_top, split_budget, zz_depth
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
 MAX_POINTS = 10**6
@@ -42,10 +45,10 @@ class QuotePart:
     """
 
     name: str
-    shots: int
-    submissions: int
-    jobs: int
-    qpu_seconds: float
+    shots: int = 0
+    submissions: int = 0
+    jobs: int = 0
+    qpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ class Wish:
         Shots of a calibration round, part of what training may spend.
     on_top : bool, default=False
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
-    design : {"pairs", "points"}
-        What a shot is spent on.
+    design : {"auto", "pairs", "points"}, default="auto"
+        What a shot is spent on; :func:`aqka.quote` settles ``"auto"`` as a run does.
     classes : bool, default=True
         Whether predictions are classes, which are bought until they settle, or values.
     """
@@ -76,13 +79,13 @@ class Wish:
     sentinel_shots: int = 0
     calibration_shots: int = 0
     on_top: bool = False
-    design: str = "pairs"
+    design: str = AUTO
     classes: bool = True
 
     def __post_init__(self) -> None:
         for name in ("new_points", "sentinel_shots", "calibration_shots"):
             as_count(getattr(self, name), name, minimum=0)
-        costs_of(self.design)
+        as_design(self.design)
 
     def split(self, shots: int, n_points: int) -> Split:
         """Return the shots of training and of predictions; on top, all ``shots`` are training's."""
@@ -90,10 +93,7 @@ class Wish:
             return split_budget(
                 shots, n_points, self.new_points, self.design, test_shots=self.test_shots
             )
-        costs = costs_of(self.design)
-        wanted = costs.shots_on_top(shots, n_points, self.new_points)
-        if self.test_shots is not None:
-            wanted = self.test_shots * costs.new_units(n_points, self.new_points)
+        wanted = shots_on_top(self.design, shots, n_points, self.new_points, self.test_shots)
         return Split(shots, wanted, "The budget is for training alone; predictions come on top.")
 
     def parts(self, split: Split, usage: Usage) -> tuple[QuotePart, ...]:
@@ -114,7 +114,7 @@ class Wish:
 
 def prediction_part(shots: int, design: str, usage: Usage, classes: bool = True) -> QuotePart:
     """Return what predictions with so many shots cost, at most."""
-    rounds = min(costs_of(design).prediction_rounds(classes), shots)
+    rounds = min(settled_design(design).looks(Settle() if classes else Never()), shots)
     # Whatever the rounds' sizes, each begins at most one job that is not full.
     executions = usage.executions(shots)
     jobs = rounds + executions // usage.device.max_executions
@@ -181,8 +181,8 @@ class Quote(Shown):
     @property
     def units(self) -> tuple[str, int, str]:
         """What is measured for training, how many of it there are, and how that comes about."""
-        costs = costs_of(self.design)
-        return costs.design.unit, *costs.units(self.n_points, self.n_pairs)
+        design = settled_design(self.design)
+        return design.unit, *design.units(self.n_points, self.n_pairs)
 
     def _figures(self) -> dict[str, object]:
         unit, n_units, _ = self.units
@@ -235,9 +235,9 @@ class Quote(Shown):
             return self.cost
         return self.cost / self.qpu_seconds * self.total.qpu_seconds
 
-    def part(self, name: str) -> QuotePart | None:
-        """Return the part of that name; None where there is none."""
-        return next((part for part in self.parts if part.name == name), None)
+    def part(self, name: str) -> QuotePart:
+        """Return the part of that name, which is empty where there is none."""
+        return next((part for part in self.parts if part.name == name), QuotePart(name))
 
 
 def quote(
@@ -256,6 +256,9 @@ def quote(
 ) -> Quote:
     """Quote a run: the training kernel, and all that is wanted beside it.
 
+    Unless the wish names a design, it is the one that labels better for what the budget buys of
+    each, as in a run.
+
     Parameters
     ----------
     n_points : int
@@ -264,7 +267,7 @@ def quote(
         Shots, or anything :func:`~aqka.planning.parse_budget` reads. QPU time and money buy as
         many shots as they pay for.
     n_qubits : int, default=4
-        Qubits of the feature map; only used for the depth.
+        Qubits of the feature map, for the depth and the design.
     depth : int, optional
         Depth of the transpiled circuit that a shot runs; by default that of the ZZ map, U and U†
         for a pair, U and a rotation for a point.
@@ -274,35 +277,52 @@ def quote(
         Number Q of jobs waiting before each of our submissions.
     rate : float, optional
         Price of a QPU minute, in the budget's currency, which may have it: ``"$100 at $96/min"``.
-    diagonal : {"known", "measured"}
+    diagonal : {"known", "measured"}, default="known"
         Whether the kernel's diagonal is measured too.
-    device : DeviceModel
+    device : DeviceModel, default=HERON
         Times and limits; ``HERON.with_rep_delay(backend.rep_delay)`` has what the device reports.
     tiles : int, default=1
         Copies of the circuit that run side by side; a device's number is ``backend.n_tiles``.
         Shots that a round's last execution leaves idle are billed.
-    wish : Wish
-        What is bought beside training out of the same budget: predictions, sentinels, calibration.
+    wish : Wish, default=Wish()
+        What is bought beside training out of the same budget (predictions, sentinels, calibration),
+        and the design.
 
     Examples
     --------
-    >>> ours = quote(150, "5 min", queue=50, rate=96)
+    >>> quote(150, "5 min").design
+    'points'
+    >>> of_pairs = Wish(design="pairs")
+    >>> ours = quote(150, "5 min", queue=50, rate=96, wish=of_pairs)
     >>> ours.n_pairs, ours.shots, ours.submissions
     (11175, 827672, 5)
     >>> f"{ours.qpu_seconds:.1f} s of QPU, {ours.queue_seconds / 60:.0f} min in queues"
     '300.0 s of QPU, 83 min in queues'
     >>> round(ours.cost)
     480
-    >>> tiled = quote(150, 826_540, tiles=20)
+    >>> tiled = quote(150, 826_540, tiles=20, wish=of_pairs)
     >>> f"{tiled.executions:,} executions, {tiled.qpu_seconds:.0f} s of {tiled.untiled_seconds:.0f}"
     '41,330 executions, 24 s of 300'
-    >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
+    >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50, design="pairs"))
     >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total.qpu_seconds)
     (228864, 530311, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
-    depth = costs_of(wish.design).zz_depth(n_qubits) if depth is None else depth
+    if as_design(wish.design) is None:
+        more: Any = {"n_qubits": n_qubits, "depth": depth, "schedule": schedule, "queue": queue}
+        more |= {"rate": rate, "diagonal": diagonal, "device": device, "tiles": tiles}
+        wishes = [replace(wish, design=design.name) for design in (Pairs(), Points())]
+        each = {one.design: quote(n_points, budget, wish=one, **more) for one in wishes}
+        choice = resolve(
+            n_points=n_points,
+            n_qubits=n_qubits,
+            budget={k: one.shots if wish.on_top else one.total.shots for k, one in each.items()},
+            new_points=wish.new_points,
+            on_top=wish.on_top,
+        )
+        return each[choice.design.name]
+    depth = zz_depth(n_qubits, wish.design) if depth is None else depth
     depth = _as_bounded(depth, "depth", 1, MAX_DEPTH)
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
@@ -367,7 +387,8 @@ def quote(
 def _warn(quote: Quote, device: DeviceModel) -> tuple[str, ...]:
     """Return the limits that the run would hit: too few shots, and those of the device."""
     found = []
-    if costs_of(quote.design).rounds_are_known and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+    each = settled_design(quote.design).shots_per_entry(quote.shots, quote.n_pairs)
+    if each is not None and each < SPARSE_SHOTS_PER_PAIR:
         found.append(
             f"{quote.shots:,} shots for {quote.n_pairs:,} pairs: most pairs are never measured, "
             f"and accuracy suffers. Give {quote.n_pairs:,} shots or more, or take fewer points."
@@ -407,11 +428,11 @@ def _warn(quote: Quote, device: DeviceModel) -> tuple[str, ...]:
 
 
 def _advise(quote: Quote, device: DeviceModel, rate: float | None) -> tuple[str, ...]:
-    """Return what rounds cost and whether they are worth it."""
-    if not costs_of(quote.design).rounds_are_known:
+    each = settled_design(quote.design).shots_per_entry(quote.shots, quote.n_pairs)
+    if each is None:  # the paper knows pairs
         return ()
     found, extra, wait = [], quote.submissions - 1, quote.queue_seconds / quote.submissions
-    if quote.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
+    if each > SATURATED_SHOTS_PER_PAIR:
         found.append(
             f"Above {SATURATED_SHOTS_PER_PAIR} shots a pair uniform does as well as adaptive "
             "shots (the paper's regime map): "
@@ -419,9 +440,9 @@ def _advise(quote: Quote, device: DeviceModel, rate: float | None) -> tuple[str,
         )
     if not extra:
         return tuple(found)
-    if quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+    if each < SPARSE_SHOTS_PER_PAIR:
         found.append(
-            f"With {quote.shots_per_pair:.2g} shots a pair, 1 or 2 rounds do: the paper puts the "
+            f"With {each:.2g} shots a pair, 1 or 2 rounds do: the paper puts the "
             "cost at about 3 points of accuracy (Appendix C.9)."
         )
     costs = [f"{duration(wait)} in the queue"] if wait else []

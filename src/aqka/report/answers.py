@@ -81,9 +81,9 @@ def _accuracy(report: RunReport) -> str:
             missing = "The test points are not predicted yet"
         said = f"{missing}; cross-validation on the training points gives"
         return f"{said} {known[-1]:.3f}." if known else ""
-    words = tested.accuracy_words(report.rival("guessing"))
+    words = tested.accuracy_words(report.guess)
     for rival, name, how in (
-        (report.rival("exact"), "the exact kernel", ""),
+        (report.exact_rival, "the exact kernel", ""),
         (report.best_plain, "", " without a shot"),
     ):
         if rival is not None:
@@ -149,7 +149,7 @@ def _cannot_learn(report: RunReport) -> list[str]:
 
 def _take_the_plain_model(report: RunReport) -> list[str]:
     """Return what to take instead, where a plain model beats even the exact kernel."""
-    tested, plain, exact = report.tested, report.best_plain, report.rival("exact")
+    tested, plain, exact = report.tested, report.best_plain, report.exact_rival
     if tested is None or plain is None or exact is None or decide(report).outcome != "plain":
         return []
     if tested.sign * (exact.score - plain.score) >= 0:
@@ -162,7 +162,7 @@ def _take_the_plain_model(report: RunReport) -> list[str]:
 
 
 def _more_shots(report: RunReport) -> list[str]:
-    tested, exact, sentences = report.tested, report.rival("exact"), []
+    tested, exact, sentences = report.tested, report.exact_rival, []
     half = next((part for part in report.fewer if part.fraction == 0.5), None)
     if half is not None:
         sentences.append(_on_more_shots(half, report.table.n_points))
@@ -228,7 +228,7 @@ def decide(report: RunReport) -> Verdict:
        plain model is better.
     4. Otherwise: learnt.
     """
-    tested, guess, plain = report.tested, report.rival("guessing"), report.best_plain
+    tested, plain = report.tested, report.best_plain
     if tested is None:
         missing = f"the run is {report.state} and its test points are not predicted yet"
         if report.state == "finished":
@@ -237,9 +237,7 @@ def decide(report: RunReport) -> Verdict:
             missing += "; the exact kernel is not clearly better than guessing"
             missing += f" ({report.exact.words})"
         return Verdict("open", "Not known yet", f"{missing}.")
-    score = tested.score_words
-    if guess is None:
-        return Verdict("open", "Not compared", f"{score}.")
+    score, guess = tested.score_words, report.guess
     over_guessing = f"{score}; {_scores(tested, guess)} ({p_text(guess.p_value)})."
     if not guess.worse:
         headline = "Worse than guessing" if guess.better else "Not shown to be better than guessing"
@@ -261,7 +259,7 @@ def can_learn(report: RunReport) -> bool | None:
 
     Either the cross-validation among the training points or the test points must show it.
     """
-    learns, rival = report.exact.learns, report.rival("exact")
+    learns, rival = report.exact.learns, report.exact_rival
     if report.exact.unknown or (learns is None and rival is None):
         return None
     return bool(learns or (rival is not None and rival.learnt))

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from aqka._util.arrays import FloatArray
 from aqka.report.words import axis_text
 
 WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 10, 40
 TICKS = 5  # about so many numbers on an axis
-STRIP_WIDTH, STRIP_HEIGHT = 150, 16
 CHARACTER = 6.2  # pixels of a digit of an axis, generously
 
 Interval = tuple[float, float]
@@ -43,11 +43,7 @@ class Scale:
         return min(max(value, 0.0), 1.0)
 
     def ticks(self) -> list[float]:
-        """Return round numbers within the scale.
-
-        >>> Scale(0, 1).ticks(), Scale(1, 1000, log=True).ticks()
-        ([0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0], [1.0, 10.0, 100.0, 1000.0])
-        """
+        """Return round numbers within the scale."""
         if self.log:
             first, last = math.floor(math.log10(self.low)), math.floor(math.log10(self.high))
             stride = max(1, math.ceil((last - first) / TICKS))
@@ -149,41 +145,16 @@ class Chart:
         if name:  # in the legend, for beside the line it would stand in what is drawn
             self.legend.append(("level", name))
 
-    @property
-    def x_ticks(self) -> list[tuple[float, str]]:
-        """Pixels and numbers of the horizontal axis."""
-        return [(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
-
-    @property
-    def y_ticks(self) -> list[tuple[float, str]]:
-        """Pixels and numbers of the vertical axis."""
-        return [(self.at(self.x.low, v)[1], axis_text(v)) for v in self.y.ticks()]
-
     def _path(self, xs: Sequence[float], ys: Sequence[float]) -> str:
         return "M" + " ".join("{},{}".format(*self.at(x, y)) for x, y in zip(xs, ys, strict=True))
 
 
-@dataclass(frozen=True)
-class Strip:
+class Strip(NamedTuple):
     """A value with its intervals, on an axis that the rows of a table share."""
 
     scale: Scale
-    border: float | None  # what the intervals are held against
+    border: float  # what the intervals are held against
     look: str  # of the dot
     value: float
-    narrow: Interval  # a thin line
-    wide: Interval | None = None  # a thick one behind it
-
-    width, height = STRIP_WIDTH, STRIP_HEIGHT
-
-    @property
-    def words(self) -> str:
-        """The same, for those who cannot see it."""
-        words = f"{self.value:.3f}, {self.narrow[0]:.3f} to {self.narrow[1]:.3f}"
-        if self.wide is not None:
-            words += f"; wide {self.wide[0]:.3f} to {self.wide[1]:.3f}"
-        return words
-
-    def at(self, value: float) -> float:
-        """Return the pixel of a value, from the left."""
-        return round(4 + self.scale.place(value) * (STRIP_WIDTH - 8), 1)
+    narrow: Interval | FloatArray  # a thin line
+    wide: Interval | FloatArray | None = None  # a thick one behind it

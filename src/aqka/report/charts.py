@@ -7,6 +7,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.text import percent
 from aqka.insight.diagnostics import gini
+from aqka.maths.angle_prior import spread_evenly
 from aqka.maths.metrics import share_interval
 from aqka.report.chart import Chart, Interval, Scale
 from aqka.report.run_report import RunReport
@@ -21,11 +22,10 @@ SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
 def accuracy_by_round(report: RunReport) -> Chart | None:
     """Draw accuracy by cross-validation, and of the test points at the end."""
     chart = accuracy_chart([report], [("c1", "", "cross-validated, 95 %")], "accuracy")
-    if chart is not None and report.tested is not None and report.tested.accuracy_levels:
-        low, high, majority = report.tested.accuracy_levels
+    if chart is not None and isinstance(report.tested, ClassResults):
         place, score = accuracies(report)[-1][0] * 1.03, report.tested.score
-        chart.add_level(majority, "majority class, test points")
-        chart.add_line([place] * 2, [low, high], "c2", "test points, 95 % interval")
+        chart.add_level(report.guess.score, "majority class, test points")
+        chart.add_line([place] * 2, report.tested.interval, "c2", "test points, 95 % interval")
         chart.add_dot(place, score, "c2", f"test points: {score:.3f}", 4)
     return chart
 
@@ -71,8 +71,8 @@ def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
             values += accuracy_band(a, report)
         for part in report.fewer:
             values += accuracy_band(part.accuracy, report, part.error)
-        if report.tested is not None:
-            values += report.tested.accuracy_levels
+        if isinstance(report.tested, ClassResults):
+            values += [*report.tested.interval, report.guess.score]
     most = max(1.0, *(float(report.table.total) for report in reports))
     return Scale(0, most * 1.08), Scale.around(values)
 
@@ -156,7 +156,7 @@ def lorenz_curve(values: FloatArray | IntArray) -> tuple[list[float], list[float
     """
     ordered = np.sort(values.astype(np.float64))
     share = np.concatenate([[0.0], np.cumsum(ordered) / (ordered.sum() or 1.0)])
-    keep = _spread(ordered.size + 1, CURVE_POINTS + 1)
+    keep = spread_evenly(ordered.size + 1, CURVE_POINTS + 1)
     return (keep / ordered.size).tolist(), share[keep].tolist()
 
 
@@ -169,7 +169,7 @@ def spectrum(report: RunReport) -> Chart | None:
     drawn = [*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()]
     axes = Scale(1, max(values.size, 2)), Scale.around(drawn, log=True)
     chart = Chart("Spectrum of the kernel estimate", *axes, "rank", "eigenvalue, size")
-    for k in _spread(values.size, MAX_DRAWN_POINTS):
+    for k in spread_evenly(values.size, MAX_DRAWN_POINTS):
         look = "c2" if values[k] > 0 else "c1 hollow"
         chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
     if (values < 0).any():
@@ -195,19 +195,19 @@ def decision_values(found: ClassResults) -> Chart:
     chart = Chart(
         "Decision values",
         Scale(-1, float(order.size)),
-        Scale(-found.reach if binary else min(0.0, float(found.low.min())), found.reach),
+        Scale(-found.reach if binary else min(0.0, float(found.narrow[0].min())), found.reach),
         "test points, by decision value",
         "decision value" if binary else "lead over the next class",
         note=f"The {left_out} clearest points are not drawn." if left_out else "",
     )
     chart.legend += [("c2", "right"), ("c1 hollow", "wrong"), ("c5", "90 %, test shots")]
-    if found.total_low is not None:
+    if found.wide is not None:
         chart.legend.append(("total", "90 %, training shots too"))
     chart.add_level(0.0, f"above: {found.classes[1]}" if binary else "")
     for place, k in enumerate(order):
-        value, ends, wide = float(found.value[k]), found.narrow(k), found.wide(k)
-        if wide is not None:
-            chart.add_line([place] * 2, wide, "total")
+        value, ends = float(found.value[k]), found.narrow[:, k].tolist()
+        if found.wide is not None:
+            chart.add_line([place] * 2, found.wide[:, k].tolist(), "total")
         chart.add_line([place] * 2, ends, "c5")
         words = (
             f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
@@ -221,11 +221,11 @@ def decision_values(found: ClassResults) -> Chart:
 def predicted_values(found: ValueResults) -> Chart:
     """Draw the values of a regression against their targets, with their intervals."""
     order = np.argsort(found.truth, kind="stable")
-    drawn = order[_spread(len(order), MAX_DRAWN_POINTS)]
-    ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
+    drawn = order[spread_evenly(len(order), MAX_DRAWN_POINTS)]
+    ends = [found.truth, *found.narrow[:, drawn]]
     if found.target is not None:
-        ends += [*found.target[:, drawn].ravel()]
-    scale = Scale.around([float(v) for v in ends])
+        ends += [*found.target[:, drawn]]
+    scale = Scale.around(np.concatenate(ends).tolist())
     border = [scale.low, scale.high]
     chart = Chart("Predicted values against targets", scale, scale, "target", "predicted")
     chart.note = "On the line a prediction equals its target."
@@ -237,7 +237,7 @@ def predicted_values(found: ValueResults) -> Chart:
         x, y = float(found.truth[k]), float(found.value[k])
         if found.target is not None:
             chart.add_line([x, x], found.target[:, k].tolist(), "total")
-        chart.add_line([x, x], found.narrow(k), "c5")
+        chart.add_line([x, x], found.narrow[:, k].tolist(), "c5")
         chart.add_dot(x, y, "c2", f"{found.ids[k]}: {y:.4g}, target {x:.4g}", 2.6)
     return chart
 
@@ -269,7 +269,7 @@ def _counts(
     most = max(1, *(shots for _, shots in counts))
     axes = Scale(0, len(counts) + 1.0), Scale(0, 1.08 * most)
     chart = Chart(heading, *axes, x_label, "shots", note)
-    for k in _spread(len(counts), MAX_DRAWN_POINTS):
+    for k in spread_evenly(len(counts), MAX_DRAWN_POINTS):
         prefix, shots = counts[k]
         chart.add_dot(k + 1.0, shots, look, f"{prefix}{shots:,} shots", 2.2)
     return chart
@@ -285,7 +285,7 @@ def errors_by_entry(report: RunReport) -> Chart | None:
     highest = float(max(errors.max(initial=0), by_pairs.max()))
     axes = Scale(0, 1), Scale(0, 1.05 * highest or 1.0)
     chart = Chart("How well K̂ is known", *axes, "kernel estimate K̂", "standard error")
-    for k in _spread(entries.size, MAX_DRAWN_ENTRIES):
+    for k in spread_evenly(entries.size, MAX_DRAWN_ENTRIES):
         words = f"K̂ = {entries[k]:.3f} ± {errors[k]:.3f}"
         chart.add_dot(float(entries[k]), float(errors[k]), "c2", words, 1.6)
     chart.legend.append(("c2", "entries"))
@@ -293,8 +293,3 @@ def errors_by_entry(report: RunReport) -> Chart | None:
         chart.add_line(list(line), list(by_pairs), "c1", f"{worth:,.0f} shots on every pair")
         chart.note = "That many shots on every pair would give the same mean variance."
     return chart
-
-
-def _spread(count: int, most: int) -> IntArray:
-    """Return at most so many numbers below a count, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

@@ -133,11 +133,11 @@ def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
         found[name] = text, tested.sign * tested.score
     if isinstance(tested, ClassResults):
         found["balanced accuracy"] = f"{tested.balanced_accuracy:.3f}", tested.balanced_accuracy
-        found["majority class"] = f"{tested.majority_accuracy:.3f}", None
+        found["majority class"] = f"{run.guess.score:.3f}", None
         found["test points settled"] = tested.settled_words, float(tested.settled.mean())
         flips = tested.could_flip
         found["could flip"] = cost(None if flips is None else int(flips.sum()))
-    for name, rival in (("exact kernel", run.rival("exact")), ("best plain model", run.best_plain)):
+    for name, rival in (("exact kernel", run.exact_rival), ("best plain model", run.best_plain)):
         if tested is not None and rival is not None:
             which = "" if rival.kind == "exact" else f" ({rival.name})"
             found[name] = f"{tested.shown(rival.score)}{which}", None

@@ -1,11 +1,8 @@
-"""What the training shots say: where they went, the kernel that follows, and its heat maps.
-
-Heat maps are packed for the page's script: shots, hits and sensitivity of every pair, or K̂.
-"""
+"""What the training shots say: where they went, the kernel that follows, and its heat maps."""
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,11 +107,17 @@ def measured_pairs(
     table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
 ) -> Measured:
     """Return what the counts of pairs say."""
-    found = Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
     read = table.tolerance
-    if read is None:
-        return found
-    return replace(found, is_fidelity=read.is_fidelity, sentences=[read.meaning])
+    return Measured(
+        table,
+        "pair",
+        table.shots,
+        eigenvalues,
+        noise_floor(table),
+        sensitivity,
+        is_fidelity=read is None or read.is_fidelity,
+        sentences=[] if read is None else [read.meaning],
+    )
 
 
 def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured:
@@ -181,11 +184,8 @@ def heat_maps(report: "RunReport") -> tuple[dict[str, str], dict[str, Any]]:
             packed = np.rint(cells).astype(smallest)
         else:
             packed = (cells / _cells(np.ones_like(matrix), order, step)).astype("<f4")
-        kind, text = (
-            f"{packed.dtype.kind}{packed.dtype.itemsize}",
-            base64.b64encode(packed.tobytes()),
-        )
-        data[name] = {"type": kind, "base64": text.decode()}
+        text = base64.b64encode(packed.tobytes()).decode()
+        data[name] = {"type": packed.dtype.str[1:], "base64": text}
     # The page's script divides hits by shots where there is no kernel.
     return {k: v for k, v in PANELS.items() if k == "kernel" or k in data}, data
 

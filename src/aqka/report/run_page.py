@@ -16,13 +16,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from aqka._util import colours
-from aqka._util.files import write_atomically
+from aqka._util.files import explained, write_atomically
 from aqka._util.text import inert, number_text
 from aqka.errors import InputError
 from aqka.report.answers import answer_questions, can_learn, decide
 from aqka.report.run_report import RunReport, run_report
 from aqka.report.sections import run_sections
-from aqka.report.words import glossed, word_id
+from aqka.report.words import axis_text, glossed, word_id
 
 TEMPLATES = Path(__file__).parent / "templates"
 LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
@@ -41,14 +41,9 @@ def write_report(reports: Sequence[RunReport], target: Path) -> None:
     from aqka.report.comparison import comparison_page  # which renders its page here
 
     page = run_page(reports[0]) if len(reports) == 1 else comparison_page(reports)
-    try:
+    remedy = "; name another with --output"
+    with explained(f"the report {inert(target, 300)} cannot be written", remedy):
         write_atomically(target, page.encode())
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise InputError(
-            f"the report {inert(target, 300)} cannot be written: {reason}; name another with "
-            "--output."
-        ) from None
 
 
 def run_page(report: RunReport) -> str:
@@ -58,21 +53,22 @@ def run_page(report: RunReport) -> str:
         "run.html",
         report=report,
         verdict=decide(report),
-        tiles=_tiles(report),
+        tiles=key_figures(report),
         answers=answer_questions(report),
         sections=sections,
         pairs=next((one.data["pairs"] for one in sections if one.name == "maps"), None),
     )
 
 
-def _tiles(report: RunReport) -> list[tuple[str, str]]:
+def key_figures(report: RunReport) -> list[tuple[str, str]]:
+    """Return the large figures of the page, each with what it is."""
     total = next((row.total for row in report.bill if row.figure == "shots"), None)
     error = report.measured.median_error
     return [
         (f"{report.table.total:,}", f"training shots of {report.budget:,}"),
         *([] if total is None else [(number_text(total), "shots with predictions")]),
         *([] if error is None else [(f"{error:.2g}", "standard error of K̂, median")]),
-        *([] if report.tested is None else report.tested.tiles()),
+        *([] if report.tested is None else report.tested.tiles(report.guess)),
     ]
 
 
@@ -106,9 +102,9 @@ def summary(report: RunReport) -> dict[str, Any]:
         "eigenvalues_above_it": int(np.sum(measured.eigenvalues > measured.noise_floor)),
         "steering": None if report.steering is None else asdict(report.steering),
         "fewer_shots": [asdict(part) for part in report.fewer],
-        **({"test_points": None} if report.tested is None else report.tested.facts()),
+        **({"test_points": None} if report.tested is None else report.tested.facts(report.guess)),
         "quote_versus_actual": report.usage,
-        "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
+        "ledgers": {name: history.audit() for name, history in report.ledgers.items()},
         "settings": report.settings,
         "notes": report.notes,
     }
@@ -137,7 +133,7 @@ def new_environment(templates: Path) -> Environment:
     )
     # The filter writes JSON that cannot end the script element it stands in.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
-    environment.filters |= {"glossed": glossed, "word_id": word_id}
+    environment.filters |= {"axis_text": axis_text, "glossed": glossed, "word_id": word_id}
     return environment
 
 

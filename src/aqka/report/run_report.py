@@ -1,8 +1,4 @@
-"""All that the report of a run says, worked out from what was measured without a new shot.
-
-Only this module and `measured` know how runs, sessions and heads are kept; the others are given
-what they show.
-"""
+"""All that the report of a run says, from its directory: the rest of the room is given it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,42 +7,41 @@ from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Len
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic import FiniteFloat
 
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert, percent
-from aqka.core.pairs import PairTable
 from aqka.core.problem import FAIR, PAPER
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
-from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
-from aqka.insight.exact_kernels import FeatureMap
+from aqka.insight.diagnostics import Diagnostics, diagnose_sensitivity
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
 from aqka.learners.ridge import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
+from aqka.planning.quotes import Quote
+from aqka.planning.split import settled_design
 from aqka.report.measured import Measured, falling_eigenvalues, measured_pairs, measured_points
 from aqka.report.tested import ClassResults, Rival, Tested, ValueResults, rivals_beside
 from aqka.report.usage import BillRow, bill, circuit_words, draw_map
-from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in, empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study import progress
-from aqka.study.directory import MAP_NAME, is_held
-from aqka.study.feature_maps import load_circuit
-from aqka.study.map_training import map_usage
+from aqka.study.directory import is_held
 from aqka.study.method import class_labels_of, learner_of, target_interval
-from aqka.study.quoting import stored_quote
 from aqka.study.results import (
+    Beside,
+    ExactKernel,
     ValueScores,
-    measured_spectrum,
+    counted_spectrum,
+    models_beside,
     prior_facts,
     quote_versus_actual,
     used_by,
 )
-from aqka.study.rivals import ExactKernel, models_beside, stored_beside
+from aqka.study.schema import Study, read_stored
 from aqka.study.store import RunStore, StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
@@ -96,7 +91,7 @@ class RunReport:
     budget: int
     calibration_shots: int  # besides these, for the readout
     rounds: list[progress.RoundSummary]
-    ledgers: dict[str, Audit]
+    ledgers: dict[str, History]  # by name
     bill: list[BillRow]  # what training and predictions cost together
     notes: list[str]  # what was left out, and why
     ids: list[str]  # what the user's file calls the training points
@@ -123,21 +118,26 @@ class RunReport:
     @property
     def timed(self) -> bool:
         """Whether the backend reported QPU time; a simulator has none."""
-        times = (row["actual"] for row in self.usage if row["figure"] == "QPU seconds")
-        return any(seconds is not None for seconds in times)
+        return any(
+            row["actual"] is not None for row in self.usage if row["figure"] == "QPU seconds"
+        )
 
-    def rival(self, kind: str) -> Rival | None:
-        """Return the first rival of a kind."""
-        return next((one for one in self.rivals if one.kind == kind), None)
+    @property
+    def exact_rival(self) -> Rival | None:
+        """The kernel without noise on the test points."""
+        return next((one for one in self.rivals if one.kind == "exact"), None)
+
+    @property
+    def guess(self) -> Rival:
+        """The majority class, or the mean, on the test points, where these are predicted."""
+        return next(one for one in self.rivals if one.kind == "guessing")
 
     @property
     def best_plain(self) -> Rival | None:
         """The plain model that did best on the test points."""
         plain = [one for one in self.rivals if one.kind == "plain"]
-        if self.tested is None or not plain:
-            return None
-        sign = self.tested.sign
-        return max(plain, key=lambda one: sign * one.score)
+        sign = 1 if self.tested is None else self.tested.sign
+        return max(plain, key=lambda one: sign * one.score, default=None)
 
 
 def run_report(directory: Path) -> RunReport:
@@ -162,21 +162,21 @@ def run_report(directory: Path) -> RunReport:
     used = used_by(history)
     table: Any = empty_table(history)
     rounds = progress.summarise_rounds(history, table)
-    if progress.recorded_design(history).counts_entries:
+    if settled_design(history.extent.design).counts_entries:
         reading = FAIR if table.diagonal == "known" else PAPER
         measured = measured_pairs(table, falling_eigenvalues(reading.kernel(table)))
     else:
         confusion = known_confusion(calibration_in(history))
         measured = measured_points(table, lambda: PointDesign().read(table, None, None, confusion))
     return RunReport(
-        **_common(directory, history, state, history.backend or "", used),
+        **_common(directory, history, state, None, used),
         measured=measured,
         rounds=rounds,
         ids=[f"point {k}" for k in range(table.n_points)],
         bill=bill(used),
-        ledgers={"training": Audit.of(history)},
+        ledgers={"training": history},
         notes=[
-            *_about_points(history),
+            *_about_design(history),
             "This run was started from Python. Its ledger holds no labels, so sensitivities, "
             "accuracy and test points are not shown.",
         ],
@@ -186,18 +186,21 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    study, points, feature_map = run.study, run.points, _feature_map(run)
-    beside = stored_beside(run.results) or models_beside(study, points, feature_map)
-    tested, quoted, trained = _tested(run), stored_quote(run.results), _trained(run)
-    used = used_by(run.history, run.predictions, study.budget.rate)
-    used |= map_usage(run.results.get("map_training"))
+    study, points, feature_map = run.study, run.points, run.feature_map
+    tested, trained, results = _tested(run), _trained(run), run.results
+    quoted = read_stored(Quote, results.get("quote"))
+    stored = read_stored(Beside, results.get("beside"))
+    beside = stored or models_beside(study, points, feature_map)
+    used = used_by(run.history, run.ledgers.get("predictions"), study.budget.rate, run.map_training)
     # The test points by their names in the user's file; what circuits get differs with the map.
     test_points = f"{study.data.source} {points.test_ids} {points.test_labels.tolist()!r}"
     return RunReport(
-        **_common(run.directory, run.history, state, _backend_name(run), used),
+        **_common(run.directory, run.history, state, study, used),
         **trained,
         tested=tested,
-        rivals=rivals_beside(tested, points.test_labels, points.train_labels, beside),
+        rivals=[]
+        if tested is None
+        else rivals_beside(tested, points.test_labels, points.train_labels, beside),
         exact=beside.exact,
         ids=_names(points.train_ids),
         labels=_names(points.train_labels),
@@ -213,19 +216,19 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         bill=bill(used, quoted),
         circuit=circuit_words(study, points, run.results.get("circuit"), run.history.calibrations),
         drawing=draw_map(feature_map, points.train.shape[1], study.feature_map.reps),
-        ledgers=run.audits,
-        map_training=_map_training(run.results),
-        notes=_notes(run, trained["measured"], beside.exact),
+        ledgers=run.ledgers,
+        map_training=read_stored(MapTrained, results.get("map_training")),
+        notes=_notes(run, trained, beside.exact),
     )
 
 
 def _common(
-    directory: Path, history: History, state: str, backend: str, used: dict[str, Any]
+    directory: Path, history: History, state: str, study: Study | None, used: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "name": inert("/".join(directory.resolve().parts[-2:]), 100),
         "state": state,
-        "backend": backend,
+        "backend": progress.backend_name(study, history),
         "version": history.version,
         # A calibration is no part of what the figures of points add up to.
         "budget": (history.budget or 0) - (history.extent.calibration or 0),
@@ -237,7 +240,8 @@ def _trained(run: StudyRun) -> dict[str, Any]:
     """Return what a study's counts say, looking back on those of pairs with its labels."""
     session, head, history = run.session, run.head, run.history
     table, problem, landmarks = session.table, session.problem, session.landmarks
-    if not session.design.counts_entries:
+    sensitivity = session.design.sensitivity(table, problem, counted_spectrum(session, head))
+    if sensitivity is None:
         measured = measured_points(
             table, lambda: session.estimate() if head is None else head.estimate
         )
@@ -254,11 +258,11 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         steered = steering(table, problem, repetitions=redraws, head=head)
     if table.total and labels is not None and is_small:
         fewer = fewer_shots(table, problem, labels, learner, landmarks)
-    spectrum = measured_spectrum(session, head)
-    values = spectrum.measured[::-1]
-    if landmarks is not None:
+    spectrum = counted_spectrum(session, head)
+    if spectrum is not None:
+        values = spectrum.measured[::-1]
+    else:
         values = falling_eigenvalues(session.estimate().kernel)
-    sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = progress.make_assess(run.study, run.points, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
@@ -271,14 +275,9 @@ def _trained(run: StudyRun) -> dict[str, Any]:
     }
 
 
-def _about_points(history: History) -> list[str]:
-    """Return what a run of points does not show, and how its readout was calibrated."""
-    if progress.recorded_design(history).counts_entries:
-        return []
-    notes = [
-        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
-        "intervals count the new points' own shots."
-    ]
+def _about_design(history: History) -> list[str]:
+    """Return what a run of this design does not show, and how its readout was calibrated."""
+    notes = list(settled_design(history.extent.design).not_shown)
     calibration = calibration_in(history)
     confusion = known_confusion(calibration)
     if calibration is not None and confusion is not None:
@@ -291,31 +290,10 @@ def _about_points(history: History) -> list[str]:
     return notes
 
 
-def _left_out(table: PairTable, completes_rows: bool) -> list[str]:
-    notes = []
-    if table.n_points > progress.MAX_ASSESSED_POINTS:
-        notes.append(
-            f"Above {progress.MAX_ASSESSED_POINTS} training points the report leaves out what "
-            "takes minutes: cross-validated accuracy, the curve of fewer shots, the error of the "
-            "comparison with even shots, and intervals that count the training shots."
-        )
-    if table.n_points > MAX_ROUNDS_POINTS:
-        notes.append(
-            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
-            "same reason."
-        )
-    if table.total and completes_rows:
-        notes.append(
-            "The allocator completes rows from landmarks; the comparison with even shots is not "
-            "worked out for it."
-        )
-    return notes
-
-
-def _no_total(run: StudyRun) -> str:
+def _no_wide(run: StudyRun) -> str:
     """Return why intervals do not count the training shots; empty where they do."""
-    if not run.session.design.counts_entries:
-        return "they are not known where points are measured"
+    if run.session.design.no_total_interval:
+        return run.session.design.no_total_interval
     if run.session.table.n_points > progress.MAX_ASSESSED_POINTS:
         return f"above {progress.MAX_ASSESSED_POINTS} training points they take minutes"
     if isinstance(run.found, Prediction) and run.found.by_prior is not None:
@@ -326,24 +304,24 @@ def _no_total(run: StudyRun) -> str:
 
 
 def _tested(run: StudyRun) -> Tested | None:
-    """Return the predicted test points; None where there are none."""
-    found, points, no_total = run.found, run.points, _no_total(run)
+    found, points, no_wide = run.found, run.points, _no_wide(run)
     if found is None:
         return None
-    if not no_total:
+    if not no_wide:
         learner = learner_of(run.study)
         found = with_total_interval(found, run.session, learner, repetitions=REDRAWN_TRAININGS)
     several = found.f.ndim > 1
     common: dict[str, Any] = {
         "ids": _names(points.test_ids),
-        "total_low": None if several else found.total_low,
-        "total_high": None if several else found.total_high,
-        "no_total": no_total or ("there are more than two classes" if several else ""),
+        "wide": None
+        if several or found.total_low is None
+        else np.array([found.total_low, found.total_high]),
+        "no_wide": no_wide or ("there are more than two classes" if several else ""),
         "shots": found.shots,
     }
     if not isinstance(found, Prediction):
         scores = ValueScores.of(points.test_labels, found.f, float(points.train_labels.mean()))
-        common |= {"value": found.f, "low": found.low, "high": found.high}
+        common |= {"value": found.f, "narrow": np.array([found.low, found.high])}
         target = target_interval(found, points)
         return ValueResults(**common, truth=points.test_labels, scores=scores, target=target)
     value, deviation = found.decided.lead()
@@ -351,17 +329,14 @@ def _tested(run: StudyRun) -> Tested | None:
     reach = normal_quantile(found.level) * deviation
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
-    classes, counts = np.unique(points.train_labels, return_counts=True)
     return ClassResults(
         **common,
         value=value,
-        low=value - reach,
-        high=value + reach,
+        narrow=np.array([value - reach, value + reach]),
         truth=_names(truth),
         predicted=_names(labels),
         classes=_names(found.head.classes),
         right=truth == labels,
-        guess_right=np.asarray(points.test_labels == classes[np.argmax(counts)]),
         settled=found.settled,
         could_flip=found.could_flip,
         balanced_accuracy=balanced_accuracy(truth, labels),
@@ -369,56 +344,48 @@ def _tested(run: StudyRun) -> Tested | None:
     )
 
 
-def _map_training(results: dict[str, Any]) -> MapTrained | None:
-    """Return what the results hold of the feature map's training, if it is that."""
-    try:
-        return TypeAdapter(MapTrained).validate_python(results.get("map_training"))
-    except ValidationError:
-        return None
-
-
-def _feature_map(run: StudyRun) -> "FeatureMap | None":
-    """Return a run's feature map; None where its file cannot be read here."""
-    if run.study.feature_map.is_built_in:
-        return run.study.feature_map.map
-    try:
-        return load_circuit(run.directory / MAP_NAME, backwards=False)
-    except (InputError, ImportError):
-        return None
-
-
-def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
+def _notes(run: StudyRun, trained: dict[str, Any], exact: ExactKernel) -> list[str]:
     """Return why pairs or points were measured, what was filled in, and what is left out."""
-    why = run.results.get("design_reason")
-    notes = [inert(why, 300)] if isinstance(why, str) else []
-    notes += _about_points(run.history)
-    if run.session.design.counts_entries:
-        notes += _left_out(run.session.table, run.session.landmarks is not None)
-    if run.study.data.missing == "median":
-        notes.append(
+    why, predictions = run.results.get("design_reason"), run.ledgers.get("predictions")
+    measured, most = trained["measured"], progress.MAX_ASSESSED_POINTS
+    n_points = run.session.table.n_points if "diagnostics" in trained else 0
+    unsound = run.session.done and predictions is not None and not predictions.sound
+    left_out = [
+        (
+            n_points > most,
+            f"Above {most} training points the report leaves out what takes minutes: "
+            "cross-validated accuracy, the curve of fewer shots, the error of the comparison with "
+            "even shots, and intervals that count the training shots.",
+        ),
+        (
+            n_points > MAX_ROUNDS_POINTS,
+            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
+            "same reason.",
+        ),
+        (
+            run.session.landmarks is not None and measured.seen > 0,
+            "The allocator completes rows from landmarks; the comparison with even shots is not "
+            "worked out for it.",
+        ),
+        (
+            run.study.data.missing == "median",
             "Missing values of features were filled with the median of the training points "
-            '(data.missing = "median").'
-        )
-    if exact.unknown:
-        notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
-    elif not measured.is_fidelity:
-        notes.append("The exact kernel shown is the fidelity kernel, not the one measured.")
-    if run.points.train_columns is None:
-        notes.append("The run does not keep the user's columns: plain models see the features.")
-    predictions = run.audits.get("predictions")
-    if run.session.done and predictions is not None and not predictions.sound:
-        notes.append("The test points are left out: the ledger of the predictions is not sound.")
-    return notes
-
-
-def _backend_name(run: StudyRun) -> str:
-    """Return what the study calls the backend, unless it left the device open."""
-    section = run.study.backend
-    if section.name == "ibm" and section.device is None and run.history.backend:
-        return run.history.backend
-    return inert(section.device or section.name)
+            '(data.missing = "median").',
+        ),
+        (exact.unknown, f"The exact kernel is not simulated: {exact.unknown}."),
+        (
+            not exact.unknown and not measured.is_fidelity,
+            "The exact kernel shown is the fidelity kernel, not the one measured.",
+        ),
+        (
+            run.points.train_columns is None,
+            "The run does not keep the user's columns: plain models see the features.",
+        ),
+        (unsound, "The test points are left out: the ledger of the predictions is not sound."),
+    ]
+    given = [inert(why, 300)] if isinstance(why, str) else []
+    return [*given, *_about_design(run.history), *(note for holds, note in left_out if holds)]
 
 
 def _names(ids: Iterable[Any]) -> list[str]:
-    """Return names or labels as texts that a page can show."""
     return [inert(name) for name in ids]

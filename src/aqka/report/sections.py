@@ -1,5 +1,6 @@
 """The sections of a run's page, in their order; each is built by itself and may be absent."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +18,6 @@ from aqka.report.words import GLOSSARY
 TIMES = ("QPU seconds", "seconds", "cost")  # figures that a simulator has none of
 MAX_LINE = 500  # characters of a line of the study file
 MAX_CLASSES = 20  # of a confusion matrix that can still be read
-SHADES = 5  # steps from nothing to a whole row
 MAX_LISTED_POINTS = 30
 WORST_POINTS = 10
 
@@ -61,8 +61,8 @@ def run_sections(report: RunReport) -> list[Section]:
     panels, pairs = heat_maps(report)
     circuit = {"device": report.backend or "unknown", **report.circuit}
     checks = [
-        (name, "sound" if audit.sound else "NOT sound", inert(audit.summary, 300))
-        for name, audit in report.ledgers.items()
+        (name, "sound" if history.sound else "NOT sound", inert(history.summary, 300))
+        for name, history in report.ledgers.items()
     ]
     study = "\n".join(inert(line, MAX_LINE) for line in report.study_text.splitlines())
     found = [
@@ -89,10 +89,9 @@ def _rivals(report: RunReport) -> dict[str, Any]:
     tested, n_train = report.tested, report.table.n_points
     if tested is None or not report.rivals:
         return {}
-    guess = report.rival("guessing")
     most = max([tested.interval[1], *(one.interval[1] for one in report.rivals)])
     scale = Scale(0, 1 if tested.sign > 0 else most)
-    strip = partial(Strip, scale, None if guess is None else guess.score)
+    strip = partial(Strip, scale, report.guess.score)
     own = ("this run", "c2", tested.score, tested.interval, tested.detail, "–", n_train)
     models = [own] + [
         (one.name, look, one.score, one.interval, one.detail, one.compared, one.n_trained)
@@ -108,7 +107,7 @@ def _rivals(report: RunReport) -> dict[str, Any]:
     return {
         "rows": rows,
         "tested": tested,
-        "exact": report.rival("exact") is not None,
+        "exact": report.exact_rival is not None,
         "sampled": sampled if fewest < n_train else "",
     }
 
@@ -127,7 +126,7 @@ def _classes(found: ClassResults) -> dict[str, Any]:
         "close": (0.2, (-0.1, 0.5), (-0.2, 0.6)),
         "flip": (0.4, (0.25, 0.55), (-0.15, 0.95)),
     }
-    with_wide = found.total_low is not None
+    with_wide = found.wide is not None
     return {
         "confusion": confusion_matrix(found),
         "decisions": charts.decision_values(found),
@@ -137,19 +136,18 @@ def _classes(found: ClassResults) -> dict[str, Any]:
             for name, (value, narrow, wide) in intervals.items()
         },
         "with_wide": with_wide,
-        "no_total": found.no_total,
+        "no_wide": found.no_wide,
     }
 
 
 def _values(found: ValueResults) -> dict[str, Any]:
-    """Return the values against their targets, and those that are farthest off."""
     worst = np.argsort(-np.abs(found.value - found.truth), kind="stable")[:WORST_POINTS]
     rows = [
         (
             found.ids[k],
             found.shown(found.truth[k]),
             found.shown(found.value[k]),
-            found.shown(*found.narrow(k)),
+            found.shown(*found.narrow[:, k]),
             "–" if found.target is None else found.shown(*found.target[:, k]),
             f"{found.shots[k]:,}",
         )
@@ -159,50 +157,36 @@ def _values(found: ValueResults) -> dict[str, Any]:
 
 
 def _costs(report: RunReport) -> dict[str, Any]:
-    """Return the bill, and quoted against used; a simulator has no times to compare."""
     guarded = any(row.sentinels for row in report.bill)
     header = ["figure", "training", "predictions", *(["sentinels"] if guarded else []), "in all"]
     bill = []
     for line in report.bill:
         parts = [line.training, line.predictions, *([line.sentinels] if guarded else [])]
         bill.append((line.figure, *map(number_text, [*parts, line.total])))
+    return {"header": header, "bill": bill, "usage": usage_rows(report), "timed": report.timed}
+
+
+def usage_rows(report: RunReport) -> list[tuple[str, ...]]:
+    """Return what was quoted and used, and its share; a simulator has no times to compare."""
     rows: list[tuple[str, ...]] = []
     for row in report.usage:
         quoted, used = row["quoted"], row["actual"]
         share = percent(used / quoted) if quoted and used is not None else "–"
         if report.timed or not row["figure"].startswith(TIMES):
             rows.append((row["figure"], number_text(quoted), number_text(used), share))
-    return {"header": header, "bill": bill, "usage": rows, "timed": report.timed}
+    return rows
 
 
-Cell = tuple[int, int, bool]
-"""How many points of a class got one answer, how dark that is, and whether it is right."""
-
-
-def confusion_matrix(
-    found: ClassResults,
-) -> tuple[list[str], list[tuple[str, list[Cell], str]]] | None:
-    """Return the answers, and for each true class how often each was given and is right.
+def confusion_matrix(found: ClassResults) -> tuple[list[str], list[list[int]]] | None:
+    """Return the classes, and for each how many of its points got each as their answer.
 
     None where there are too many classes to read it.
     """
     classes = sorted({*found.classes, *found.truth, *found.predicted})
     if len(classes) > MAX_CLASSES:
         return None
-    place = {name: k for k, name in enumerate(classes)}
-    counts = np.zeros((len(classes), len(classes)), dtype=int)
-    for truth, predicted in zip(found.truth, found.predicted, strict=True):
-        counts[place[truth], place[predicted]] += 1
-    rows = []
-    for k, name in enumerate(classes):
-        total = int(counts[k].sum())
-        cells = [
-            (int(count), int(np.ceil(SHADES * count / max(total, 1))), j == k)
-            for j, count in enumerate(counts[k])
-        ]
-        share = f"{counts[k, k]} of {total}" if total else "–"
-        rows.append((name, cells, share))
-    return classes, rows
+    counts = Counter(zip(found.truth, found.predicted, strict=True))
+    return classes, [[counts[truth, answer] for answer in classes] for truth in classes]
 
 
 def doubtful_points(found: ClassResults) -> tuple[str, list[tuple[str | Strip, ...]]] | None:
@@ -218,15 +202,16 @@ def doubtful_points(found: ClassResults) -> tuple[str, list[tuple[str | Strip, .
         return None
     closest = doubtful[np.argsort(np.abs(found.value[doubtful]), kind="stable")]
     strip = partial(Strip, Scale(-found.reach, found.reach), 0.0)
+    wide = [None] * len(found.value) if found.wide is None else found.wide.T
     rows: list[tuple[str | Strip, ...]] = [
         (
             found.ids[k],
             ", ".join(words for words, marked in remarks.items() if marked[k]),
             found.predicted[k],
             found.truth[k],
-            strip(look, float(found.value[k]), found.narrow(k), found.wide(k)),
+            strip(look, found.value[k], found.narrow[:, k], wide[k]),
             f"{found.value[k]:+.3f}",
-            f"{found.low[k]:+.3f} to {found.high[k]:+.3f}",
+            "{:+.3f} to {:+.3f}".format(*found.narrow[:, k]),
             f"{found.shots[k]:,}",
         )
         for k in closest[:MAX_LISTED_POINTS]

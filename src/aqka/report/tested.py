@@ -11,8 +11,7 @@ from aqka._util.text import figure_text
 from aqka.maths.metrics import PairedShares, compare_shares, share_interval
 from aqka.report.chart import Interval
 from aqka.report.words import capital, p_text, range_text
-from aqka.study.results import ValueScores
-from aqka.study.rivals import Beside
+from aqka.study.results import Beside, ValueScores
 
 LEVEL = 0.05  # p-values below are believed
 MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for
@@ -25,22 +24,20 @@ Kind = Literal["exact", "plain", "guessing"]
 class PairedErrors:
     """The squared errors of two models on the same points."""
 
-    n_points: int
     difference: float  # by how much those of the first are smaller
-    error: float  # standard error of the difference
+    p_value: float  # of no difference, by Student's paired test
 
-    @property
-    def p_value(self) -> float:
-        """p-value of no difference, by Student's paired test."""
+    @classmethod
+    def of(cls, more: FloatArray) -> "PairedErrors":
+        """Compare two models by how much larger the second one's are, point by point."""
         from scipy.special import stdtr
 
-        if self.n_points < 2 or not self.difference:
-            return 1.0
-        if not self.error:
-            return 0.0  # every point says the same
-        # The standard error has the variance of n points; the test wants that of n - 1.
-        statistic = abs(self.difference / self.error) * np.sqrt(1 - 1 / self.n_points)
-        return float(2 * stdtr(self.n_points - 1, -statistic))
+        mean, deviation, free = float(more.mean()), float(np.std(more)), len(more) - 1
+        if not free or not mean:
+            return cls(mean, 1.0)
+        if not deviation:  # every point says the same
+            return cls(mean, 0.0)
+        return cls(mean, float(2 * stdtr(free, -abs(mean) / deviation * np.sqrt(free))))
 
 
 @dataclass(frozen=True)
@@ -85,22 +82,10 @@ class PointResults:
 
     ids: list[str]  # what the user's file calls them
     value: FloatArray  # f, or the lead of the first of several classes; of a regression the value
-    low: FloatArray  # 90 % interval of the value from the test shots, the head taken as given
-    high: FloatArray
-    total_low: FloatArray | None  # the same with the training shots; None where it is not known
-    total_high: FloatArray | None
-    no_total: str  # why it is not known
+    narrow: FloatArray  # low and high of the values' 90 % intervals from the test shots alone
+    wide: FloatArray | None  # the same with the training shots; None where it is not known
+    no_wide: str  # why it is not known
     shots: IntArray
-
-    def narrow(self, k: int) -> Interval:
-        """Return the interval of a point from its test shots."""
-        return float(self.low[k]), float(self.high[k])
-
-    def wide(self, k: int) -> Interval | None:
-        """Return the interval of a point that counts the training shots too."""
-        if self.total_low is None or self.total_high is None:
-            return None
-        return float(self.total_low[k]), float(self.total_high[k])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +96,6 @@ class ClassResults(PointResults):
     predicted: list[str]
     classes: list[str]
     right: BoolArray
-    guess_right: BoolArray  # where always answering the training majority class is right
     settled: BoolArray  # where more test shots could hardly change the class
     could_flip: BoolArray | None  # where the same fit on the exact kernel could give another class
     balanced_accuracy: float
@@ -140,28 +124,12 @@ class ClassResults(PointResults):
         return share_interval(int(self.right.sum()), self.right.size)
 
     @property
-    def majority_accuracy(self) -> float:
-        """Share that the training majority class is right on."""
-        return float(self.guess_right.mean())
-
-    @property
-    def accuracy_levels(self) -> list[float]:
-        """What an axis of accuracy must hold: the ends of the interval, and the majority class."""
-        return [*self.interval, self.majority_accuracy]
-
-    @property
-    def over_guessing(self) -> PairedShares:
-        """The predictions against the training majority class, point by point."""
-        return compare_shares(self.right, self.guess_right)
-
-    @property
     def reach(self) -> float:
         """How far from the border a drawing goes: wide intervals may leave it."""
-        narrow = float(np.max(np.abs([self.low, self.high]), initial=0.0))
-        if self.total_low is None or self.total_high is None:
+        narrow = float(np.max(np.abs(self.narrow), initial=0.0))
+        if self.wide is None:
             return narrow or 1.0
-        wide = float(np.max(np.abs([self.total_low, self.total_high]), initial=0.0))
-        return min(wide, MOST_WIDER * narrow) or 1.0
+        return min(float(np.max(np.abs(self.wide), initial=0.0)), MOST_WIDER * narrow) or 1.0
 
     def shown(self, *scores: float) -> str:
         """Return an accuracy, or an interval of it, as text."""
@@ -177,19 +145,34 @@ class ClassResults(PointResults):
         """The accuracy, and on how many points."""
         return f"{self.score:.3f} on {len(self.truth)} test points"
 
-    def accuracy_words(self, guess: Rival | None) -> list[str]:
+    def accuracy_words(self, guess: Rival) -> list[str]:
         """Return the accuracy beside that of the majority class, in sentences."""
-        against = self.over_guessing
-        how = "not shown to be better than"
-        if against.p_value < LEVEL:
-            how = "better than" if against.difference > 0 else "worse than"
+        against, how = guess.against, "not shown to be better than"
+        assert isinstance(against, PairedShares)
+        if guess.worse or guess.better:
+            how = "better than" if guess.worse else "worse than"
         return [
             f"{self.score_words} (95 % interval {range_text(*self.interval)}).",
-            f"This is {how} always answering the majority class, which scores "
-            f"{self.majority_accuracy:.3f} (difference {against.difference:+.3f}; only the run is "
-            f"right on {against.only_first}, only the majority class on {against.only_second}; "
-            f"{p_text(against.p_value)}).",
+            f"This is {how} always answering the majority class, which scores {guess.score:.3f} "
+            f"(difference {against.difference:+.3f}; only the run is right on "
+            f"{against.only_first}, only the majority class on {against.only_second}; "
+            f"{p_text(guess.p_value)}).",
         ]
+
+    def compare(self, predicted: Any, truth: NDArray[Any], guess: Any) -> dict[str, Any]:
+        """Return how other predictions do, against the run and a constant guess."""
+        same = np.asarray(predicted) == truth
+        over_guessing, against = (
+            compare_shares(same, guess == truth),
+            compare_shares(self.right, same),
+        )
+        return {
+            "score": float(same.mean()),
+            "interval": share_interval(int(same.sum()), same.size),
+            "against": against,
+            "learnt": over_guessing.difference > 0 and over_guessing.p_value < LEVEL,
+            "detail": f"{against.only_second} : {against.only_first}",
+        }
 
     def certainty_words(self) -> str:
         """Return how many classes are settled, and how many could flip."""
@@ -204,25 +187,25 @@ class ClassResults(PointResults):
             "kernel: their intervals, widened by the noise of training shots, reach one."
         )
 
-    def tiles(self) -> list[tuple[str, str]]:
+    def tiles(self, guess: Rival) -> list[tuple[str, str]]:
         """Return the large figures of the page, each with what it is."""
         return [
             (f"{self.score:.3f}", f"test accuracy, 95\u00a0%: {range_text(*self.interval)}"),
-            (f"{self.majority_accuracy:.3f}", "majority class"),
+            (f"{guess.score:.3f}", "majority class"),
             (f"{self.balanced_accuracy:.3f}", "balanced accuracy"),
             (self.settled_words, "test points settled"),
         ]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, guess: Rival) -> dict[str, Any]:
         """Return the figures for a program."""
         found = {
             "accuracy": self.score,
             "standard_error": float(np.sqrt(self.score * (1 - self.score) / self.right.size)),
             "interval": list(self.interval),
             "balanced_accuracy": self.balanced_accuracy,
-            "majority_accuracy": self.majority_accuracy,
-            "gain": self.over_guessing.difference,
-            "gain_p_value": self.over_guessing.p_value,
+            "majority_accuracy": guess.score,
+            "gain": guess.against.difference,
+            "gain_p_value": guess.against.p_value,
             "ids": self.ids,
             "predicted": self.predicted,
             "settled": int(self.settled.sum()),
@@ -245,7 +228,6 @@ class ValueResults(PointResults):
     guess: ClassVar = "training points' mean"
     detail_heading: ClassVar = "R²"
     test_words: ClassVar = "by their squared errors, with Student's paired test"
-    accuracy_levels: ClassVar[list[float]] = []
     sign: ClassVar = -1  # of a better score
     n_open: ClassVar = 0  # no value is ever settled
 
@@ -277,16 +259,28 @@ class ValueResults(PointResults):
             f"(R² {self.scores.r2:.2f})"
         )
 
-    def accuracy_words(self, guess: Rival | None) -> list[str]:
+    def accuracy_words(self, guess: Rival) -> list[str]:
         """Return the error beside that of the training points' mean, in sentences."""
-        how = "" if guess is None else f" ({guess.compared})"
         median = float(np.median(np.abs(self.value - self.truth)))
         return [
             f"{capital(self.score_words)}.",
             "Always answering the training points' mean gives "
-            f"{figure_text(self.scores.mean_rmse)}{how}.",
+            f"{figure_text(guess.score)} ({guess.compared}).",
             f"Half of the errors are below {figure_text(median)}.",
         ]
+
+    def compare(self, predicted: Any, truth: FloatArray, guess: float) -> dict[str, Any]:
+        """Return how other values do, against the run and a constant guess."""
+        other = np.broadcast_to(predicted, truth.shape)
+        more = (other - truth) ** 2 - (self.value - truth) ** 2
+        scores = ValueScores.of(truth, other, guess)
+        return {
+            "score": scores.rmse,
+            "interval": scores.rmse_interval,
+            "against": PairedErrors.of(more),
+            "learnt": scores.gain > 2 * scores.gain_error,
+            "detail": f"{scores.r2:.3f}",
+        }
 
     def certainty_words(self) -> str:
         """Return what the intervals are for, and how many of the targets are inside."""
@@ -296,7 +290,7 @@ class ValueResults(PointResults):
 
         words = (
             "The intervals of the shot noise say where unlimited test shots would put the "
-            f"prediction, not where the target lies ({inside(self.low, self.high)} of the targets "
+            f"prediction, not where the target lies ({inside(*self.narrow)} of the targets "
             "are inside)."
         )
         if self.target is None:
@@ -306,18 +300,18 @@ class ValueResults(PointResults):
             f"hold 90 % of the targets and hold {inside(*self.target)}."
         )
 
-    def tiles(self) -> list[tuple[str, str]]:
+    def tiles(self, guess: Rival) -> list[tuple[str, str]]:
         """Return the large figures of the page, each with what it is."""
         return [
             (
                 figure_text(self.score),
                 f"root mean square error, ± {figure_text(self.scores.rmse_error, 2)}",
             ),
-            (figure_text(self.scores.mean_rmse), "error of the training points' mean"),
+            (figure_text(guess.score), "error of the training points' mean"),
             (self.detail, "R²"),
         ]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, guess: Rival) -> dict[str, Any]:
         """Return the figures for a program."""
         return {"test_points": None, "test_values": asdict(self.scores)}
 
@@ -326,64 +320,24 @@ Tested = ClassResults | ValueResults
 
 
 def rivals_beside(
-    tested: Tested | None, truth: NDArray[Any], train_labels: NDArray[Any], beside: Beside
+    tested: Tested, truth: NDArray[Any], train_labels: NDArray[Any], beside: Beside
 ) -> list[Rival]:
-    """Return other models on the test points, against the run."""
-    if tested is None:
-        return []
-    if isinstance(tested, ValueResults):
-        mean, n_train = float(train_labels.mean()), len(train_labels)
-        return value_rivals(truth, tested.value, beside, mean, n_train)
-    return class_rivals(tested.right, tested.guess_right, truth, beside)
-
-
-def class_rivals(
-    right: BoolArray, guess_right: BoolArray, truth: NDArray[Any], beside: Beside
-) -> list[Rival]:
-    """Return all rivals of a run that was ``right`` on some of its test points."""
-
-    def rival(name: str, kind: Kind, other: BoolArray, n_trained: int, trials: int = 1) -> Rival:
-        over_guessing, against = compare_shares(other, guess_right), compare_shares(right, other)
-        learnt = over_guessing.difference > 0 and over_guessing.p_value < LEVEL
-        score, ends = float(other.mean()), share_interval(int(other.sum()), other.size)
-        detail = f"{against.only_second} : {against.only_first}"
-        return Rival(name, kind, score, ends, against, n_trained, learnt, trials, detail)
-
-    found, exact = [], beside.exact
-    if exact.predicted is not None:
-        same = np.asarray(exact.predicted) == truth
-        found.append(rival("exact kernel", "exact", same, exact.n_trained))
-    for name, predicted in beside.plain.items():
-        same = np.asarray(predicted) == truth
-        found.append(rival(name, "plain", same, beside.n_plain, len(beside.plain)))
-    return [*found, rival("majority class", "guessing", guess_right, 0)]
-
-
-def value_rivals(
-    truth: FloatArray, value: FloatArray, beside: Beside, training_mean: float, n_train: int
-) -> list[Rival]:
-    """Return the rivals of a run that predicted ``value``.
-
-    >>> truth, value = np.arange(8.0), np.arange(8.0) + 0.1
-    >>> beside = Beside(plain={"ruler": list(truth + 3.0)}, n_plain=20)
-    >>> found = value_rivals(truth, value, beside, 4.0, 30)
-    >>> [(one.name, round(one.score, 1), one.worse) for one in found]
-    [('ruler', 3.0, True), ("the training points' mean", 2.3, True)]
-    """
-
-    def rival(name: str, kind: Kind, other: FloatArray, n_trained: int, trials: int = 1) -> Rival:
-        more = (other - truth) ** 2 - (value - truth) ** 2
-        error = float(np.std(more) / np.sqrt(len(truth)))
-        against = PairedErrors(len(truth), float(more.mean()), error)
-        scores = ValueScores.of(truth, other, training_mean)
-        learnt, ends = scores.gain > 2 * scores.gain_error, scores.rmse_interval
-        detail = f"{scores.r2:.3f}"
-        return Rival(name, kind, scores.rmse, ends, against, n_trained, learnt, trials, detail)
-
-    n_plain, trials = beside.n_plain, len(beside.plain)
-    found = [
-        rival(name, "plain", np.array(other), n_plain, trials)
-        for name, other in beside.plain.items()
+    """Return other models on the test points, against the run; the last one guesses."""
+    others: list[tuple[str, Kind, Any, int, int]] = [
+        (name, "plain", predicted, beside.n_plain, len(beside.plain))
+        for name, predicted in beside.plain.items()
     ]
-    mean = np.full(len(truth), training_mean)
-    return [*found, rival("the training points' mean", "guessing", mean, n_train)]
+    exact = beside.exact
+    if isinstance(tested, ValueResults):
+        guess = float(train_labels.mean())
+        others.append(("the training points' mean", "guessing", guess, len(train_labels), 1))
+    else:
+        classes, counts = np.unique(train_labels, return_counts=True)
+        guess = classes[np.argmax(counts)]
+        others.append(("majority class", "guessing", guess, 0, 1))
+        if exact.predicted is not None:
+            others.insert(0, ("exact kernel", "exact", exact.predicted, exact.n_trained, 1))
+    return [
+        Rival(name, kind, n_trained=n_trained, trials=trials, **tested.compare(other, truth, guess))
+        for name, kind, other, n_trained, trials in others
+    ]

@@ -34,9 +34,8 @@ class BillRow(NamedTuple):
     @property
     def total(self) -> float | None:
         """All together, where all are known."""
-        if self.training is None or self.predictions is None or self.sentinels is None:
-            return None
-        return self.training + self.predictions + self.sentinels
+        parts = [part for part in self[1:] if part is not None]
+        return sum(parts) if len(parts) == 3 else None
 
 
 def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
@@ -52,11 +51,6 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
         beside = (used.get(f"{part}_{figure}") or 0 for part in ("calibration", "map"))
         return None if found is None else sum(beside, found)
 
-    def estimate(shots: float, jobs: float) -> float:
-        assert quoted is not None
-        executions = -(-shots // quoted.tiles)
-        return jobs * HERON.job_overhead + executions * quoted.execution_seconds
-
     shots = (of_training("shots"), used["test_shots"], used["sentinel_shots"])
     reported = (of_training("qpu_seconds"), used["test_qpu_seconds"])
     rows = [BillRow("shots", *shots), BillRow("QPU seconds, as the backend reported", *reported)]
@@ -64,7 +58,11 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
     name = "cost" if any(one is not None for one in reported) else "cost, estimated"
     if quoted is not None:
         jobs = (of_training("submissions"), used["test_submissions"], 0)
-        estimated = [estimate(n or 0, k or 0) for n, k in zip(shots, jobs, strict=True)]
+        executions = [-(-(count or 0) // quoted.tiles) for count in shots]
+        estimated = [
+            (job or 0) * HERON.job_overhead + execution * quoted.execution_seconds
+            for job, execution in zip(jobs, executions, strict=True)
+        ]
         rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
         seconds = reported if name == "cost" else estimated
         name = f"{name}, {quoted.currency}" if quoted.currency else name

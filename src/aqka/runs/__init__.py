@@ -2,6 +2,6 @@
 
 from aqka.runs.driver import Run, drive
 from aqka.runs.session import Session
-from aqka.runs.spend import Ceiling, Patience, Spend
+from aqka.runs.spend import Ceiling, Spend
 
-__all__ = ["Ceiling", "Patience", "Run", "Session", "Spend", "drive"]
+__all__ = ["Ceiling", "Run", "Session", "Spend", "drive"]

@@ -25,10 +25,11 @@ from aqka.runs.audit import check_sound
 from aqka.runs.history import History, as_seconds, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.session import Session
-from aqka.runs.spend import Spend
+from aqka.runs.spend import Spend, patiently
 from aqka.version import __version__
 
 MAX_EVIDENCE_CHARACTERS = 2000
+FAILED_ROUNDS = 3  # in a row, after which the run stops; it can be resumed
 
 
 def drive(session: Session[Any], backend: Backend, spend: Spend | None = None) -> None:
@@ -156,7 +157,7 @@ class Run:
             with _show_rounds(self._session, self._spend) as show:
                 while not self._session.done:  # lines 3 and 4
                     failures = 0 if self._round() else failures + 1
-                    if failures == self._spend.patience.failed_rounds:
+                    if failures == FAILED_ROUNDS:
                         raise JobError(
                             f"{failures} rounds in a row gave no shots; the run stops. Resume it "
                             "once the cause is gone."
@@ -174,7 +175,7 @@ class Run:
         ticket = self._ticket_of(plan)
         facts: dict[str, Any] = {}
         try:
-            given = self._spend.patience.call(lambda: self._backend.collect(ticket))
+            given = patiently(lambda: self._backend.collect(ticket))
             try:
                 answer = plan.checked(given)  # before anything is written or believed
             except InputError as wrong:
@@ -244,12 +245,12 @@ class Run:
             self._write("planned", {"tag": tag} | body, **columns)
             self._planned = True
         if self._may_be_sent:
-            ticket = self._spend.patience.call(lambda: backend.recover(plan, tag))
+            ticket = patiently(lambda: backend.recover(plan, tag))
         if ticket is None:
             self._check_allowed(plan)
             ceiling = self._spend.ceiling
             backend.limit_seconds(None if ceiling is None else ceiling.seconds_left)
-            ticket = self._spend.patience.call(lambda: backend.submit(plan, tag))
+            ticket = patiently(lambda: backend.submit(plan, tag))
         if self._ticket is None:
             facts = {
                 "ticket": ticket,

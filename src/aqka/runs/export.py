@@ -1,7 +1,7 @@
 """What a ledger recorded, for analyses that need no new shot."""
 
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.core.calibration import CalibrationTable
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks, UnitTable
+from aqka.core.plans import Landmarks
 from aqka.core.points import PointTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import sound_history
@@ -66,7 +66,6 @@ class Outcomes(NamedTuple):
 
 
 Counts = Measurements | Outcomes
-Table = TypeVar("Table", bound=UnitTable | CalibrationTable)
 
 
 class Recorded(NamedTuple):
@@ -147,7 +146,10 @@ def table_in(history: History, path: str | Path) -> PairTable | PointTable:
             f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
             "pairs; measurements() gives its counts, predict() its result without a new shot."
         )
-    return fill(empty_table(history), history)
+    table = empty_table(history)
+    for round in history.rounds:
+        round.add_to(table)
+    return table
 
 
 def empty_table(history: History) -> PairTable | PointTable:
@@ -171,19 +173,15 @@ def empty_table(history: History) -> PairTable | PointTable:
         ) from error
 
 
-def fill(table: Table, history: History) -> Table:
-    """Add all counts of a table's kind that a run has to it, and return it."""
-    for round in history.rounds:
-        round.add_to(table)
-    return table
-
-
 def calibration_in(history: History) -> CalibrationTable | None:
     """Return the counts of a run's reference states; None where it has no calibration."""
     extent = history.extent
     if extent.calibration is None or extent.pauli is None:
         return None
-    return fill(CalibrationTable(extent.pauli[1]), history)
+    table = CalibrationTable(extent.pauli[1])
+    for round in history.rounds:
+        round.add_to(table)
+    return table
 
 
 def export(path: str | Path, target: str | Path) -> int:

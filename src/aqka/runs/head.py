@@ -3,7 +3,7 @@
 A chain of digests shows that nothing in it was changed, but not that its end is missing: SQLite
 drops whatever follows a damaged frame of its write-ahead file, and says nothing. The head says how
 many entries there must be and what the last one's digest is. Once the entry stands the head is
-confirmed, so that an entry which a crash kept from being written is told from one that was lost.
+confirmed, so that an entry which a crash kept from being written differs from one that was lost.
 """
 
 import errno
@@ -68,25 +68,16 @@ def write_head(ledger: Path, head: Head) -> None:
     """Write a head over the one before the last; when this returns it is on the disk.
 
     Two slots take turns, so that a write which a power cut or a full disk tears leaves the other.
+    That an entry stands is said in a third, which nothing else relies on; it need not reach the
+    disk: after a power cut without it the last entry may be missing.
     """
     handle = os.open(head_path(ledger), os.O_RDWR | os.O_CLOEXEC)
     try:
-        slot = head.pack()
-        if os.pwrite(handle, slot, SLOT_BYTES * (head.entries % 2)) != len(slot):
+        slot, place = head.pack(), 2 if head.confirmed else head.entries % 2
+        if os.pwrite(handle, slot, SLOT_BYTES * place) != len(slot):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def confirm_head(ledger: Path, head: Head) -> None:
-    """Say that the entry of a head stands, in a place of its own that nothing else relies on.
-
-    It need not reach the disk: after a power cut without it the last entry may be missing.
-    """
-    handle = os.open(head_path(ledger), os.O_RDWR | os.O_CLOEXEC)
-    try:
-        os.pwrite(handle, head.pack(), 2 * SLOT_BYTES)
+        if not head.confirmed:
+            os.fsync(handle)
     finally:
         os.close(handle)
 

@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,17 +72,6 @@ class Ledger:
     write
         Whether to append. One process can write at a time; the lock dies with its process.
         Readers never wait for the writer, nor the writer for them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> path = Path(tempfile.mkdtemp()) / "ledger.sqlite"
-    >>> with Ledger(path, write=True) as ledger:
-    ...     _ = ledger.append("planned", round=0, body={"tag": "a"}, shots=np.array([3, 4]))
-    >>> with Ledger(path) as ledger:
-    ...     [(entry.kind, entry.body, entry.arrays["shots"].tolist()) for entry in ledger.read()]
-    [('planned', {'tag': 'a'}, [3, 4])]
     """
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
@@ -111,7 +100,8 @@ class Ledger:
         # Unknown until the entry stands: Ctrl-C may come right after it was written, and the
         # next entry must then follow what the file says.
         last, self._last = self._last, None
-        text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
+        layout = [[name, int(array.size)] for name, array in arrays.items()]
+        text = json.dumps({**(body or {}), "_arrays": layout}, sort_keys=True)
         packed = _pack(arrays)
         with self._clear_errors("write to"):
             number, at = self._count + 1, time.time()
@@ -123,7 +113,7 @@ class Ledger:
                 (number, at, kind, round, text, packed, digest),
             )
         with suppress(OSError):  # the entry is no less written
-            heads.confirm_head(self.path, head)
+            heads.write_head(self.path, replace(head, confirmed=True))
         self._last, self._count = digest, number
         return Entry(number, at, kind, round, dict(body or {}), arrays)
 
@@ -226,7 +216,7 @@ class Ledger:
     def _check_version(self, connection: sqlite3.Connection) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        # A view could compute for ever before its first row.
+        # A view could compute forever before its first row.
         kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'entries'")
         if application != APPLICATION_ID or kind.fetchone() != ("table",):
             raise LedgerError(f"{self.path} is a database of another program, not a ledger.")
@@ -314,10 +304,6 @@ def _digest(
     return hashlib.sha256(last + head + packed).digest()
 
 
-def _layout(arrays: Mapping[str, IntArray]) -> list[list[Any]]:
-    return [[name, int(array.size)] for name, array in arrays.items()]
-
-
 def _pack(arrays: Mapping[str, IntArray]) -> bytes:
     joined = b"".join(array.astype("<i8").tobytes() for array in arrays.values())
     return zlib.compress(joined, 1)
@@ -345,7 +331,7 @@ def ledger_path(path: str | Path) -> Path:
     file = Path(path)
     try:
         file = file / LEDGER_NAME if file.is_dir() else file
-        is_there = file.is_file()  # nothing else: to open a pipe would wait for ever
+        is_there = file.is_file()  # nothing else: to open a pipe would wait forever
     except (OSError, ValueError) as error:
         raise LedgerError(f"cannot open {inert(path, 300)}: {error}; name another path.") from error
     if not is_there:

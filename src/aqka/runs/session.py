@@ -111,7 +111,7 @@ class Session(Shown, Generic[PlanType]):
     def tell(self, answer: Any, shots: ArrayLike | None = None, lost: int = 0) -> None:
         """Take what came back for the plan that ``ask`` gave (Algorithm 1, line 11).
 
-        Of pairs these are their hits in the plan's order, of points an
+        For pairs it is their hits in the plan's order, for points an
         :class:`~aqka.core.OutcomeCounts`. ``shots`` says how many shots each row of the plan
         really got, where a round was cut short. What a round did not use is there for the next
         one, but for the ``lost`` shots, which were run.

@@ -13,6 +13,8 @@ from aqka.backends.base import Backend, Workload
 from aqka.errors import CeilingError, TransientError
 from aqka.runs.history import RecordedRound
 
+ATTEMPTS = 6  # of a step that fails for a passing reason
+FIRST_WAIT = 2.0  # seconds before the second attempt; each later wait is twice as long
 NOTHING = Workload(shots=0, executions=0, jobs=0)
 Answer = TypeVar("Answer")
 _SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
@@ -131,32 +133,14 @@ class Ceiling:
         )
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How long to bear with a failing backend.
-
-    Attributes
-    ----------
-    attempts
-        Tries of a step that fails for a passing reason.
-    first_wait
-        Seconds before the second try; each later wait is twice as long.
-    failed_rounds
-        Rounds in a row that may fail before the run stops. It can be resumed.
-    """
-
-    attempts: int = 6
-    first_wait: float = 2.0
-    failed_rounds: int = 3
-
-    def call(self, step: Callable[[], Answer]) -> Answer:
-        """Return what ``step`` returns, repeating it while it fails for a passing reason."""
-        for attempt in range(self.attempts - 1):
-            try:
-                return step()
-            except TransientError:
-                time.sleep(self.first_wait * 2**attempt)
-        return step()
+def patiently(step: Callable[[], Answer]) -> Answer:
+    """Return what ``step`` returns, repeating it while it fails for a passing reason."""
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return step()
+        except TransientError:
+            time.sleep(FIRST_WAIT * 2**attempt)
+    return step()
 
 
 @dataclass(frozen=True)
@@ -170,8 +154,6 @@ class Spend:
     ceiling
         What may be used in all, by this and every other run that shares it. A round that does not
         fit is not submitted, and a CeilingError says what it would need.
-    patience
-        How long to bear with a failing backend.
     on_round
         Called with the session after every round.
     verbose
@@ -184,7 +166,6 @@ class Spend:
 
     directory: str | Path | None = None
     ceiling: Ceiling | None = None
-    patience: Patience = Patience()
     on_round: Callable[[Any], None] | None = None
     verbose: bool = field(default_factory=_SHOWN.get)
     cancel: Callable[[], list[str] | None] | None = None

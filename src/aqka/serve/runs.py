@@ -3,9 +3,8 @@
 import math
 import os
 import time
-from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
+from aqka.planning.quotes import Quote
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.ledger import LEDGER_NAME
@@ -24,8 +24,8 @@ from aqka.study.directory import (
     STUDY_NAME,
     is_held,
 )
-from aqka.study.progress import Progress, ProgressReader
-from aqka.study.quoting import stored_quote
+from aqka.study.progress import ProgressReader
+from aqka.study.schema import read_stored
 from aqka.study.store import RunStore
 
 MAX_DEPTH = 5
@@ -35,8 +35,8 @@ MAX_NAME = 120
 MAX_JOBS = 200  # the last ones, of each ledger
 MAX_TICKET = 60
 SHOWN = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy", "updated_at")
+JOB_FACTS = ("purpose", "round", "state", "shots", "seconds", "qpu_seconds", "ticket")
 KEPT_PAGES = 8  # reports of large runs have megabytes
-DAMAGED = "damaged"
 CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run, or one not begun
 
 Version = tuple[object, ...]
@@ -82,22 +82,9 @@ def run_key(folder: Path, directory: Path) -> str:
     return text_digest(os.fsencode(directory.relative_to(folder)).hex())
 
 
-@dataclass(frozen=True)
-class JobState:
-    """One submission of a run."""
-
-    purpose: str  # training of the map, training or predictions
-    round: int
-    state: str  # collected, failed, sent or planned
-    shots: int  # that it asks for; once it ended, those that were run
-    seconds: float | None  # from its plan to its end, or to now
-    qpu_seconds: float | None = None  # as the backend reported
-    ticket: str = ""  # its jobs, as the backend calls them, while they are out
-
-
-def job_states(store: RunStore) -> list[JobState]:
+def job_rows(store: RunStore) -> list[dict[str, Any]]:
     """Return the submissions of a run, the last first: those that ended, and what is out."""
-    found: list[JobState] = []
+    found: list[tuple[object, ...]] = []
     purposes = {
         "map training": store.map_training,
         "training": store.training,
@@ -109,52 +96,13 @@ def job_states(store: RunStore) -> list[JobState]:
         for one in history.rounds[-MAX_JOBS:]:
             state, seconds = "failed" if one.failed else "collected", one.ended_at - one.planned_at
             used = one.qpu_seconds or None  # a device that runs in this process reports 0
-            shots = one.measured.total
-            found.append(JobState(purpose, one.number, state, shots, seconds, used))
+            found.append((purpose, one.number, state, one.measured.total, seconds, used, ""))
         if history.open_plan is not None:
             since = None if history.updated_at is None else time.time() - history.updated_at
             state = "planned" if history.ticket is None else "sent"
             ticket, shots = inert(history.ticket or "", MAX_TICKET), history.open_plan.total
-            found.append(JobState(purpose, history.ended, state, shots, since, ticket=ticket))
-    return found[::-1]
-
-
-@dataclass(frozen=True, eq=False)
-class RunLook:
-    """A run as it was found."""
-
-    name: str  # its place in the folder
-    progress: Progress | None  # None if it cannot be read
-    words: str = ""  # what is wrong with it, or the command that continues it or knows more
-    jobs: list[JobState] = field(default_factory=list)  # the last first
-    results: dict[str, Any] = field(default_factory=dict)  # which may say anything
-
-    @property
-    def state(self) -> str:
-        """Where it stands, in a word."""
-        return DAMAGED if self.progress is None else self.progress.state
-
-    def row(self) -> dict[str, Any]:
-        """Return its line of the list of runs."""
-        scores = self.results.get("results")
-        scores = scores if isinstance(scores, dict) else {}
-        return {
-            "name": self.name,
-            "state": self.state,
-            "words": self.words,
-            "design": None if self.progress is None else self.progress.unit,
-            **{name: _known(getattr(self.progress, name, None)) for name in SHOWN},
-            "test_accuracy": _known(scores.get("accuracy")),
-            "test_error": _known(scores.get("rmse")),
-        }
-
-    def facts(self) -> dict[str, Any]:
-        """Return all that its own page shows around the report."""
-        quoted = stored_quote(self.results)
-        return self.row() | {
-            "jobs": [asdict(job) for job in self.jobs],
-            "queue_seconds": None if quoted is None else quoted.queue_seconds,
-        }
+            found.append((purpose, history.ended, state, shots, since, None, ticket))
+    return [dict(zip(JOB_FACTS, row, strict=True)) for row in found[::-1]]
 
 
 def _known(value: Any) -> Any:
@@ -177,19 +125,35 @@ def version_of(directory: Path) -> Version:
     return tuple(found)
 
 
-def look_at(directory: Path, name: str) -> RunLook:
-    """Read a run; one that cannot be read says why."""
-    name = inert(name, MAX_NAME)
+def look_at(directory: Path, name: str) -> dict[str, Any]:
+    """Return all that the pages say about a run around its report; ``words`` say what is wrong.
+
+    Or, where nothing is, they are the command that continues it or knows more.
+    """
+    now, words, results, jobs = None, "", {}, []
     try:
         store = RunStore(directory)
         now = ProgressReader(store).look()
-        results, jobs = store.results, job_states(store)
+        results, jobs = store.results, job_rows(store)
     except CANNOT_BE_READ as error:
-        return RunLook(name, None, inert(error, 300))
-    words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
-    if now.jobs and not words:  # this page asks no service
+        now, words = None, inert(error, 300)
+    if now is not None and now.resumable:
+        words = f"aqka resume {inert(directory, 300)}"
+    elif now is not None and now.jobs:  # this page asks no service
         words = f"aqka status {inert(directory, 300)} asks the service for their place in the queue"
-    return RunLook(name, now, words, jobs, results)
+    scores, quoted = results.get("results"), read_stored(Quote, results.get("quote"))
+    scores = scores if isinstance(scores, dict) else {}
+    return {
+        "name": inert(name, MAX_NAME),
+        "state": "damaged" if now is None else now.state,
+        "words": words,
+        "design": None if now is None else now.unit,
+        **{figure: _known(getattr(now, figure, None)) for figure in SHOWN},
+        "test_accuracy": _known(scores.get("accuracy")),
+        "test_error": _known(scores.get("rmse")),
+        "jobs": jobs,
+        "queue_seconds": None if quoted is None else quoted.queue_seconds,
+    }
 
 
 class FolderWatch:
@@ -198,26 +162,25 @@ class FolderWatch:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         find_runs(self.folder)  # better to refuse now what is no folder
-        self._looks: dict[str, tuple[Version, RunLook]] = {}
-        self._pages: OrderedDict[str, tuple[Version, str]] = OrderedDict()
         # One reader at a time: a second one would only compute the same.
         self._reading, self._rendering = Lock(), Lock()
+        self._look = lru_cache(MAX_RUNS)(self._look_at_version)
+        self._page = lru_cache(KEPT_PAGES)(lambda place, version: run_page(run_report(place)))
 
-    def runs(self) -> dict[str, RunLook]:
-        """Return every run there is now, by its key."""
+    def runs(self) -> dict[str, dict[str, Any]]:
+        """Return what is said about every run there is now, by its key."""
         with self._reading:
-            places = find_runs(self.folder)
-            self._looks = {key: self._look(key, place) for key, place in places.items()}
-            return {key: look for key, (_, look) in self._looks.items()}
+            places = find_runs(self.folder).items()
+            return {key: self._look(place, version_of(place)) for key, place in places}
 
-    def run(self, key: str) -> tuple[str, RunLook] | None:
-        """Return a run with a word that changes when it does; None if there is no such run."""
+    def run(self, key: str) -> dict[str, Any] | None:
+        """Return a run with its version, a word that changes when it does; None: no such run."""
         with self._reading:
             place = find_runs(self.folder).get(key)
             if place is None:
                 return None
-            self._looks[key] = version, look = self._look(key, place)
-            return f"{hash(version) & 0xFFFFFFFFFFFF:x}", look
+            version = version_of(place)
+            return self._look(place, version) | {"version": f"{hash(version) & 0xFFFFFFFFFFFF:x}"}
 
     def report(self, key: str) -> str | None:
         """Return the report of a run as a page; None if there is no such run."""
@@ -225,20 +188,8 @@ class FolderWatch:
         if place is None:
             return None
         with self._rendering:
-            version = version_of(place)
-            kept = self._pages.get(key)
-            if kept is None or kept[0] != version:
-                self._pages[key] = kept = version, run_page(run_report(place))
-            self._pages.move_to_end(key)
-            while len(self._pages) > KEPT_PAGES:
-                self._pages.popitem(last=False)
-            return kept[1]
+            return self._page(place, version_of(place))
 
-    def _look(self, key: str, place: Path) -> tuple[Version, RunLook]:
-        """Return a run as it is now, read anew if its files have changed."""
-        version = version_of(place)
-        kept = self._looks.get(key)
-        if kept is not None and kept[0] == version:
-            return kept
+    def _look_at_version(self, place: Path, version: Version) -> dict[str, Any]:
         name = place.relative_to(self.folder).as_posix()
-        return version, look_at(place, self.folder.name if name == "." else name)
+        return look_at(place, self.folder.name if name == "." else name)

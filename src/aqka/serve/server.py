@@ -54,19 +54,16 @@ def make_app(folder: Path, token: str) -> Starlette:
         return _page("overview", folder=inert(watch.folder, 300))
 
     def runs(request: Request) -> Response:
-        rows = [look.row() | {"key": key} for key, look in watch.runs().items()]
+        rows = [look | {"key": key, "jobs": []} for key, look in watch.runs().items()]
         return JSONResponse({"runs": rows}, headers=HEADERS)
 
     def run(request: Request) -> Response:
         found = watch.run(request.path_params["key"])
-        return _absent() if found is None else _page("run", name=found[1].name)
+        return _absent() if found is None else _page("run", name=found["name"])
 
     def status(request: Request) -> Response:
         found = watch.run(request.path_params["key"])
-        if found is None:
-            return _absent()
-        version, look = found
-        return JSONResponse(look.facts() | {"version": version}, headers=HEADERS)
+        return _absent() if found is None else JSONResponse(found, headers=HEADERS)
 
     def report(request: Request) -> Response:
         try:
@@ -145,19 +142,11 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_for_request()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
     def _wait_for_request(self) -> None:
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._stop_waiting()
-        elif self._deadline is None:
+        is_whole = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        if not is_whole and self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
+        elif is_whole and self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
@@ -183,7 +172,7 @@ class RunServer:
             ) from None
         self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
         # The address, with its secret, is in no log.
-        self._server = uvicorn.Server(
+        self.server = uvicorn.Server(
             uvicorn.Config(
                 app,
                 http=ImpatientProtocol,
@@ -195,16 +184,7 @@ class RunServer:
             )
         )
 
-    @property
-    def started(self) -> bool:
-        """Whether it answers."""
-        return self._server.started
-
     def run(self) -> None:
-        """Answer until Ctrl-C, or until another thread calls ``stop``."""
+        """Answer until Ctrl-C."""
         with self._socket:
-            self._server.run(sockets=[self._socket])
-
-    def stop(self) -> None:
-        """End ``run`` soon."""
-        self._server.should_exit = True
+            self.server.run(sockets=[self._socket])

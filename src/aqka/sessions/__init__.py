@@ -1,7 +1,6 @@
 """Ask and tell: training and prediction under a budget."""
 
-from aqka.sessions.acquire import acquire
 from aqka.sessions.predicting import Predicting, Prediction, Values, predict
-from aqka.sessions.training import Training
+from aqka.sessions.training import Training, acquire
 
 __all__ = ["Predicting", "Prediction", "Training", "Values", "acquire", "predict"]

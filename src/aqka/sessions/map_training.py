@@ -17,12 +17,10 @@ from aqka.estimates.projected import linear_projected_kernel, squared_distances
 from aqka.maths.alignment import alignment, kernel_of_distances, pair_targets
 from aqka.runs.session import Session
 
-FEWEST_STEPS, MOST_STEPS = 10, 100
-"""The latter where the size of a step is not given: each is a submission."""
-CHECK_SHARE = 0.2
-"""Of the budget, for the held-out points that decide between θ₀ and θ."""
+FEWEST_STEPS, MOST_STEPS = 10, 100  # most by default: each is a submission
+CHECK_SHARE = 0.2  # of the budget, for the held-out points that decide between θ₀ and θ
 PERTURBATION, DELAY, LONGEST, AVERAGED = 0.7, 10, 0.5, 0.3
-"""Of SPSA: radians of the first perturbation, after how many steps their gain falls, longest step,
+"""SPSA: radians of the first perturbation, after how many steps their gain falls, longest step,
 and share of the last θ that are averaged. Chosen on the development tasks of
 ``aqka_research.benchmarks.alignment``."""
 
@@ -41,6 +39,7 @@ class MapTraining(Session[Any]):
     each step, as its shots showed it.
     """
 
+    _tag_name = "aqka-map"
     SIZE, RATE = "pairs_per_step", 20.0
     NAMES: tuple[str, ...] = ("rows", "cols")
     LEAST, FEW, USUAL = 10, 100, 400
@@ -90,10 +89,6 @@ class MapTraining(Session[Any]):
     def shots_measured(self) -> int:
         """Shots of all rounds."""
         return self._measured
-
-    @property
-    def _tag_name(self) -> str:
-        return "aqka-map"
 
     def settings(self) -> dict[str, str]:
         """Return all that a run depends on besides the backend, as texts."""
@@ -153,7 +148,7 @@ class MapTraining(Session[Any]):
             for parts in zip(*((p.rows, p.cols, p.shots, h) for p, h in plans), strict=True)
         )
         found = []
-        # Of a round that was cut short, the pairs that were measured at both θ.
+        # A round that was cut short counts by the pairs that were measured at both θ.
         both = [np.tile((p.shots.reshape(2, -1) > 0).all(axis=0), 2) for p, _ in plans]
         for second in (False, True):
             seen = ((rows >= n) == second) & np.concatenate(both)
@@ -191,7 +186,7 @@ class MapTraining(Session[Any]):
         if not self._check:
             return 0.0, 0.0, 0.0
         trained, initial = self._alignments(self._check)
-        # Of a correlation of M pairs of outcomes it is (1 - r²)/√M, and both θ have M shots.
+        # That of a correlation of M pairs of outcomes is (1 - r²)/√M, and both θ have M shots.
         shots = sum(plan.total for plan, _ in self._check) / 2
         return initial, trained, float(np.hypot(1 - trained**2, 1 - initial**2) / np.sqrt(shots))
 
@@ -255,7 +250,6 @@ class PointTraining(MapTraining):
         return points, kernels
 
     def _alignments(self, plans: list[tuple[Any, Any]]) -> list[float]:
-        """Return the alignment at both θ of rounds that measured the same ones."""
         points, kernels = self._entries(plans)
         check = bool(np.isin(plans[0][0].points % len(self.y), self.held).any())
         return self._aligned(points, kernels, self._counted(points, check))

@@ -26,22 +26,24 @@ from aqka.runs.spend import Spend
 class Values(Shown):
     """What the shots say about the values of new points.
 
-    Attributes
+    Parameters
     ----------
-    f
+    f : array
         The values; with more than two classes a column each.
-    low, high, level
+    low, high : array
         Interval for the f that endless shots on the points would give, with the fitted model taken
-        as given; and its level.
-    shots
+        as given.
+    shots : array of int
         Shots spent on each point.
-    total_low, total_high
+    level : float
+        Level of the interval.
+    head, table, decided : FittedHead, table of counts, Decided
+        The fitted head, the counts of the new points, and what was read from them.
+    total_low, total_high : array, optional
         Interval for the f of the same learner on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
-    unit
+    unit : float or array, default=1.0
         What the values were multiplied by since the head gave them.
-    head, table, decided
-        The fitted head, the counts of the new points, and what was read from them.
     """
 
     f: FloatArray
@@ -71,16 +73,16 @@ class Values(Shown):
 class Prediction(Values):
     """What the shots say about the classes of new points.
 
-    Attributes
+    Parameters
     ----------
-    labels
+    labels : array
         The settled class, or the most likely one of a point that is still open.
-    settled
+    settled : array of bool
         Whether the class is settled at the error rate; the budget ended before the others were.
-    could_flip
+    could_flip : array of bool, optional
         Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
-    by_prior, audit
+    by_prior, audit : array of bool and PriorAudit, optional
         Points that the prior answered without a shot, whose f and interval are what it says; and
         what shots said of its answers. None where there is no prior.
     """
@@ -258,7 +260,7 @@ class Predicting(Session[Plan]):
         """
         reach = normal_quantile(check_level(level))
         decided = self.new.decide()
-        settled = self.new.settled_at_end(decided)  # by the points' own shots alone
+        settled = self.new.settled_at_end()  # by the points' own shots alone
         decided = self.new.improve(decided, np.flatnonzero(~settled))
         f, half = decided.f, reach * decided.deviation
         known: dict[str, Any] = dict(f=f, low=f - half, high=f + half, level=level, head=self.head)
@@ -266,9 +268,7 @@ class Predicting(Session[Plan]):
         if isinstance(self.stop, Never):
             return Values(**known)
         labels = self.head.labels(f)
-        winners = self.new.winners()
-        if winners is not None:
-            labels[settled] = self.head.classes[winners[settled]]
+        labels[settled] = self.head.classes[self.new.winners()[settled]]
         answered = dict(by_prior=self.new.by_prior, audit=self.new.audit)
         return Prediction(**known, labels=labels, settled=settled, **answered)
 
@@ -308,7 +308,7 @@ def predict(
     level : float, default=0.9
         Level of the intervals.
     seed : int, default=0
-        Of every draw.
+        Seed of every draw.
     prior : LazyAnswers, optional
         What answers points without a shot: ``PredictionPrior().fit(…).on(X)``.
     **spend
@@ -333,6 +333,6 @@ def predict(
     backend = as_backend(backend)
     check_level(level)
     session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed, prior=prior)
-    head.estimate.design.check_new_points(backend, head)
+    head.estimate.design.check_backend(backend, session.n_points, head)
     drive(session, backend, Spend(**spend))
     return session.result(level)

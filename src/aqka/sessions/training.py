@@ -1,23 +1,27 @@
-"""Algorithm 1 as an ask/tell session, over pairs or points."""
+"""Algorithm 1 as an ask/tell session, over pairs or points; and in one call on a backend."""
 
 import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
 from aqka.allocators import Allocation, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
+from aqka.backends.base import Backend, as_backend
 from aqka.core.calibration import N_REFERENCES, CalibrationPlan, CalibrationTable
 from aqka.core.plans import Landmarks, Plan
-from aqka.core.problem import Problem
+from aqka.core.problem import DEFAULT_C, FAIR, Problem, Reading
 from aqka.designs import Design
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead, Learner, make_learner
+from aqka.runs.driver import drive
 from aqka.runs.session import Session
+from aqka.runs.spend import Spend
 
 
 class Training(Session[Plan]):
@@ -36,10 +40,11 @@ class Training(Session[Plan]):
     seed : int, default=0
         Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
         recorded answers goes on bit for bit as the uninterrupted one.
-    design : str or Design, default="pairs"
-        What a shot is spent on: ``"pairs"``, ``"points"``, or an object with options.
+    design : str or Design, default="auto"
+        What a shot is spent on: ``"pairs"``, ``"points"``, an object with options, or what labels
+        better; see :func:`~aqka.designs.resolve.resolve`.
     n_qubits : int, optional
-        Qubits of a point's state, which points need.
+        Qubits of a point's state, which points need; pairs by default without it.
 
     Attributes
     ----------
@@ -86,16 +91,20 @@ class Training(Session[Plan]):
         schedule: Schedule | None = None,
         seed: int = 0,
         *,
-        design: str | Design = "pairs",
+        design: str | Design = "auto",
         n_qubits: int | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
         super().__init__(budget)
         self.problem = problem
-        # As many new points are taken to follow, with the same shots each.
         choice = resolve(
-            design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=2 * self.budget
+            design,
+            allocator,
+            n_points=problem.n_points,
+            n_qubits=n_qubits,
+            budget=self.budget,
+            on_top=True,
         )
         self.design: Design = choice.design
         self.allocator, self.reason = choice.allocator, choice.reason
@@ -181,7 +190,7 @@ class Training(Session[Plan]):
 
     def extent(self) -> dict[str, str]:
         """Return what plans may name."""
-        return self.design.extent(self.table)
+        return self.table.extent()  # type: ignore[no-any-return]
 
     @property
     def _ending(self) -> str:
@@ -302,3 +311,115 @@ class Training(Session[Plan]):
                 f"{exact_sum(counts)} with a smallest entry of {given.min()}."
             )
         return Allocation(counts, allocation.landmarks)
+
+
+def acquire(
+    backend: Backend,
+    y: "ArrayLike | Problem",
+    budget: int,
+    allocator: str | Allocator | None = None,
+    *,
+    design: str | Design = "auto",
+    new_points: int | None = None,
+    ridge: float = 0.01,
+    C: float = DEFAULT_C,
+    reading: str | Reading = FAIR,
+    schedule: Schedule | None = None,
+    true_kernel: FloatArray | None = None,
+    seed: int = 0,
+    **spend: Any,
+) -> Training:
+    """Spend a shot budget on a backend and return the finished session.
+
+    Parameters
+    ----------
+    backend : Backend
+        What runs the shots, for example :class:`~aqka.MatrixBackend`.
+    y : array of shape (points,) or Problem
+        Labels of two or more classes, or real targets, of the backend's points.
+    budget : int
+        Shots for training.
+    allocator : str or Allocator, optional
+        A name from :func:`~aqka.allocator_names`, or an allocator; even shots by default.
+    design : str or Design, default="auto"
+        What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
+        ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels
+        (:func:`~aqka.designs.resolve.resolve`); ``reason`` of the session says why.
+    new_points : int, optional
+        Points to be predicted later on with as many shots each; ``"auto"`` counts them. By default
+        as many as there are for training.
+    ridge, C, reading, true_kernel : default=0.01, 5.0, "fair", None
+        Two floats, a str or Reading, and an array; see :class:`~aqka.Problem`. Not needed where
+        ``y`` is one.
+    schedule : Schedule, optional
+        Warm-up, rounds and exploration; the allocator's own by default.
+    seed : int, default=0
+        Seed of every draw.
+    **spend
+        The fields of :class:`~aqka.runs.Spend`. With ``directory`` a run survives a crash at any
+        instant: calling again with the same arguments goes on where it stopped, and a finished run
+        is returned without a shot.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend, StatevectorBackend
+    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
+    >>> session.table.total
+    300
+    >>> points = StatevectorBackend([[0.1, 0.2], [0.2, 0.1], [1.0, 2.0]])
+    >>> session = acquire(points, y=[1, 1, -1], budget=300, design="points")
+    >>> session.table.shots_per_point
+    array([100, 100, 100])
+    """
+    session = new_training(
+        backend,
+        y if isinstance(y, Problem) else Problem(y, ridge, C, reading, true_kernel),  # type: ignore[arg-type]
+        budget,
+        allocator,
+        design=design,
+        new_points=new_points,
+        schedule=schedule,
+        seed=seed,
+    )
+    drive(session, backend, Spend(**spend))
+    return session  # line 13: K̂ = c / s is session.table.estimate()
+
+
+def new_training(
+    backend: Backend,
+    problem: Problem,
+    budget: int,
+    allocator: str | Allocator | None = None,
+    *,
+    design: str | Design = "auto",
+    new_points: int | None = None,
+    schedule: Schedule | None = None,
+    seed: int = 0,
+) -> Training:
+    """Return the session of :func:`acquire` before its first shot."""
+    backend, shots = as_backend(backend), as_count(budget, "budget")
+    n_points = problem.n_points
+    choice = resolve(
+        design,
+        allocator,
+        n_points=n_points,
+        n_qubits=backend.n_qubits,
+        budget=shots,
+        new_points=new_points,
+        on_top=True,
+        measures_pairs=backend.measures_pairs,
+    )
+    measured = choice.design.on(backend.lattice, backend.n_qubits)
+    measured.check_backend(backend, n_points)
+    session = Training(
+        problem,
+        shots,
+        choice.allocator,
+        schedule,
+        seed,
+        design=measured,
+        n_qubits=backend.n_qubits or backend.flipped_bits,
+    )
+    session.reason = choice.reason
+    return session

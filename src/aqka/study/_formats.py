@@ -149,11 +149,8 @@ def _is_text(kind: Any, column: str, rows: int, name: str) -> bool:
         return True
     if types.is_dictionary(kind) and _is_text(kind.value_type, column, rows, name):
         return True
-    plain = (
-        *(types.is_integer, types.is_floating, types.is_boolean, types.is_decimal),
-        *(types.is_temporal, types.is_null, types.is_fixed_size_binary, types.is_dictionary),
-    )
-    if not any(is_one(kind) for is_one in plain):
+    plain = "integer floating boolean decimal temporal null fixed_size_binary dictionary"
+    if not any(getattr(types, f"is_{name}")(kind) for name in plain.split()):
         raise InputError(
             f"{name}: column {inert(column)!r} holds {inert(kind)}, not a number or a text a row. "
             "List the columns to use in data.features, or save this one as plain cells."
@@ -177,9 +174,10 @@ def _cells(column: Any, rows: int, name: str) -> list[Any]:
 
 
 def as_npz(arrays: dict[str, Any]) -> bytes:
-    """Return arrays as the bytes of an npz file."""
+    """Return arrays as the bytes of an npz file; lists are texts, also where they are empty."""
     stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
+    texts = {k: np.array(v, dtype=np.str_) for k, v in arrays.items() if isinstance(v, list)}
+    np.savez_compressed(stream, **(arrays | texts))
     return stream.getvalue()
 
 

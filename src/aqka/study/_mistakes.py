@@ -66,8 +66,8 @@ def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
     keys = [str(part) for part in item["loc"]]
     section, path = _section(model, keys)
     where = ".".join(inert(key) for key in path) or "the file"
-    line = _line(text, path)
-    place = f"line {line}: " if line else ""
+    heading, line = find_key(text, path)
+    place = f"line {line or heading}: " if line or heading else ""
     if item["type"] == "extra_forbidden":
         return place + _unknown_key(keys, section, model)
     if item["type"] == "missing":
@@ -104,7 +104,6 @@ def _section(model: type[BaseModel], keys: list[str]) -> tuple[type[BaseModel], 
 
 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Return the tables of a model by name."""
     return {
         name: kind
         for name, field in model.model_fields.items()
@@ -113,16 +112,16 @@ def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     }
 
 
-def _line(text: str, path: list[str]) -> int | None:
-    """Return the line of a key, or of its table, where the file is written in the usual way."""
+def find_key(text: str, path: list[str]) -> tuple[int | None, int | None]:
+    """Return the lines of a key's table and of the key, if the file is written in the usual way."""
     table, heading = "", None
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[\s*([A-Za-z0-9_-]+)\s*\]", line)
+        header = re.fullmatch(r"\s*\[\s*([A-Za-z0-9_-]+)\s*\]\s*(#.*)?", line)
         if header:
             table = header[1]
             if [table] == path[:1]:
                 heading = number
         key = re.match(r"""\s*["']?([^\s"'=]+)["']?\s*=""", line)
         if key and [part for part in (table, *key[1].split(".")) if part][:2] == path[:2]:
-            return number
-    return heading
+            return heading, number
+    return heading, None

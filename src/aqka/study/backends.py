@@ -1,9 +1,7 @@
 """The backends of a study: for the training kernel, and for the test-by-train block."""
 
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aqka import backends
 from aqka._util.arrays import FloatArray
@@ -12,14 +10,11 @@ from aqka._util.text import inert
 from aqka.backends import Backend, RuntimeBackend, SamplerBackend
 from aqka.backends.runtime import fake_device
 from aqka.backends.sampler import runs_here
-from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
-from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
-from aqka.backends.tiles import find_tiles
+from aqka.backends.sentinel import SentinelBackend
 from aqka.errors import InputError
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import call_own
 from aqka.study.method import runs_inverse
-from aqka.study.points import Points
 from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
@@ -28,46 +23,32 @@ if TYPE_CHECKING:
 OWN_OPTIONS = ("account", "mode")  # of [backend] options; the others are the sampler's
 
 
-class StudyBackends(AbstractContextManager["StudyBackends"]):
-    """What measures the training points, and the test points; None where there are none.
+class StudyBackends(NamedTuple):
+    """The backends of the training points and of the test points, which share a session."""
 
-    ``device`` is what is watched by sentinels, if there are any. Nothing is billed before it is
-    entered; at the end a session is closed, whatever ended it.
-    """
-
-    def __init__(self, train: Backend, test: Backend | None, device: Backend) -> None:
-        self.train, self.test, self.device = train, test, device
-
-    def __enter__(self) -> "StudyBackends":
-        if isinstance(self.device, RuntimeBackend):
-            self.device.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if isinstance(self.device, RuntimeBackend):
-            self.device.close()
+    train: Backend
+    test: Backend | None  # where there are test points
 
 
 def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
     """Make the backends of a settled study; new points in place of ``test`` have no sentinels."""
-    points = prepared.points if test is None else replace(prepared.points, test=test)
-    train, block = device, _ = _plain_backends(prepared, points)
-    section, n_points = prepared.study.sentinels, len(points.train)
+    new = prepared.points.test if test is None else test
+    train, block = _plain_backends(prepared, new)
+    section, n_points = prepared.study.sentinels, len(prepared.points.train)
     if test is None and section.points:
         if section.points > n_points:
             raise InputError(
                 f"sentinels.points is {section.points}, but there are {n_points} training points."
             )
         chosen = [k * n_points // section.points for k in range(section.points)]  # evenly spread
-        kind = SentinelBackend if device.n_tiles == 1 else TileSentinelBackend
-        train = kind(device, chosen, section.shots)
-    return StudyBackends(train, block, device)
+        train = SentinelBackend(train, chosen, section.shots)
+    return StudyBackends(train, block)
 
 
-def _plain_backends(prepared: Prepared, points: Points) -> tuple[Backend, Backend | None]:
+def _plain_backends(prepared: Prepared, new: FloatArray) -> tuple[Backend, Backend | None]:
     study, circuit, code = prepared.study, prepared.circuit, prepared.code
     section, design = study.backend, study.method.design
-    train, test = points.train, points.test if len(points.test) else None
+    train, test = prepared.points.train, new if len(new) else None
     columns = train if runs_inverse(study) else None
     options: dict[str, Any] = {"seed": study.seed}
 
@@ -77,7 +58,6 @@ def _plain_backends(prepared: Prepared, points: Points) -> tuple[Backend, Backen
         return kind(train, circuit, **given), block
 
     if section.name == "statevector":
-        _check_states(points, circuit)
         return simulated(backends.StatevectorBackend)
     if section.name == "light-cone":
         return simulated(backends.LightConeBackend, noise=section.noise)
@@ -115,23 +95,8 @@ def _plain_backends(prepared: Prepared, points: Points) -> tuple[Backend, Backen
 
 
 def _device_options(section: BackendSection) -> dict[str, Any] | None:
-    """Return the options of a RuntimeBackend."""
     own = {key: value for key, value in section.options.items() if key not in OWN_OPTIONS}
     return own or None
-
-
-def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
-    """Refuse states that would not fit into memory, before any is computed."""
-    qubits = points.train.shape[1] if circuit is None else circuit.num_qubits
-    # The test block has all points, the training kernel its own once more.
-    needed = 16 * 2**qubits * (2 * len(points.train) + len(points.test))
-    if needed > MAX_STATE_BYTES or qubits > MAX_STATE_QUBITS:
-        raise InputError(
-            f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
-            f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f} and "
-            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: a study keeps as many "
-            f"principal components as feature_map.qubits, for example 4. {MORE_QUBITS}"
-        )
 
 
 def ibm_device(section: BackendSection) -> Any:
@@ -167,15 +132,6 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
     points, circuit = prepared.points.train[:1], prepared.circuit
     backend = RuntimeBackend(ibm_device(section), points, circuit, **options)
     return backend.device, backend.circuit
-
-
-def count_tiles(prepared: Prepared) -> int:
-    """Return how many tiles a study runs on; with ``auto`` the device is asked."""
-    wanted = prepared.study.backend.tiles
-    if wanted != "auto":
-        return wanted
-    chip, circuit = find_chip(prepared)
-    return len(find_tiles(circuit, chip))
 
 
 def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:

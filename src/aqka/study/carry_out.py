@@ -16,13 +16,13 @@ from aqka._util.files import as_json, explained, write_atomically
 from aqka.backends.base import JobState, job_ids_of
 from aqka.errors import LedgerError
 from aqka.learners import FittedHead
-from aqka.planning.quotes import Quote
-from aqka.runs.audit import Audit, begun_history
+from aqka.planning.quotes import PREDICTIONS, Quote
+from aqka.runs.audit import begun_history
 from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.spend import Spend
-from aqka.sessions import Training
+from aqka.sessions import Training, Values
 from aqka.study import quoting
 from aqka.study.backends import StudyBackends, circuit_facts, make_backends
 from aqka.study.directory import (
@@ -36,9 +36,9 @@ from aqka.study.directory import (
     write_run,
 )
 from aqka.study.feature_maps import as_qpy
-from aqka.study.map_training import MAP_TRAINING, MapRun, map_usage
+from aqka.study.map_training import MAP_TRAINING, MapRun
 from aqka.study.method import answers_of, fit_head, new_session, prediction_session
-from aqka.study.results import Predicted, quote_versus_actual, results_of, wall_seconds
+from aqka.study.results import results_of, wall_seconds
 from aqka.study.store import (
     RunStore,
     StudyRun,
@@ -76,7 +76,7 @@ def carry_out(prepared: Prepared, directory: Path, watcher: Watcher = SILENT) ->
     spending.confirm(watcher)
     with ExitStack() as held:
         # First of all, so that an account without the wanted mode leaves nothing behind.
-        held.enter_context(spending.first_backends)
+        held.enter_context(spending.first_backend)
         write_run(spending.prepared, directory, spending.start() | {"run_id": new_run_id()})
         held.enter_context(hold_run(directory))
         store = RunStore(directory)
@@ -99,7 +99,7 @@ def resume(
         forget_cancel(store.directory)
         store.refresh()  # another process may have gone on until the run was held
         with ExitStack() as held:
-            held.enter_context(spending.first_backends)
+            held.enter_context(spending.first_backend)
             spending.take_up(store)
             spending.train_map(store, watcher, held)
             return spending.spend(store, watcher)
@@ -109,20 +109,17 @@ class _Spending:
     """A study on its backends, under its ceiling, with its training session."""
 
     def __init__(self, offer: quoting.Offer, ceiling: str | None, *, new: bool) -> None:
-        self.prepared, self.backends, study = offer.prepared, offer.backends, offer.prepared.study
-        self.ceiling = quoting.study_ceiling(study, offer.quoted, ceiling)
-        self.quoted = quoting.check_ceiling(offer.quoted, self.ceiling, new=new)
-        self.test_shots = quoting.prediction_shots(self.quoted)
+        self.prepared, self.backends, quoted = offer
+        study = self.prepared.study
+        self.ceiling, self.quoted = quoting.under_ceiling(study, quoted, ceiling, new=new)
+        self.test_shots = self.quoted.part(PREDICTIONS).shots
         # Made before anything is opened or written, so that what cannot work is refused.
         self.session = self._session(self.quoted.shots + study.method.points.calibration_shots)
-        part = self.quoted.part(MAP_TRAINING)
-        self.map_run = None if part is None else MapRun(self.prepared, part.shots)
+        map_shots = self.quoted.part(MAP_TRAINING).shots
+        self.map_run = MapRun(self.prepared, map_shots) if map_shots else None
         self.map_backend = None if self.map_run is None else self.map_run.backend()
         self.map_history: History | None = None
-        self.first_backends = self.backends
-        if self.map_backend is not None:
-            device = self.map_backend.backend
-            self.first_backends = StudyBackends(device, None, device)
+        self.first_backend = self.map_backend or self.backends.train
 
     def _session(self, budget: int) -> Training:
         session = new_session(self.prepared, budget)
@@ -177,8 +174,9 @@ class _Spending:
         begun = store.training is not None
         circuit = self.prepared.circuit if begun else trained.bound
         self.prepared = replace(self.prepared, circuit=circuit, map_training=facts)
-        self.first_backends.__exit__(None, None, None)
-        self.backends = held.enter_context(make_backends(self.prepared))
+        self.first_backend.close()
+        self.backends = make_backends(self.prepared)
+        held.enter_context(self.backends.train)
         if not begun:
             write_results(directory, as_json(self.start() | {"run_id": run_id}))
             write_atomically(directory / MAP_NAME, as_qpy(circuit))
@@ -211,51 +209,40 @@ class _Spending:
             if history.sealed is None and self.test_shots:
                 train.seal(begin_predictions(directory))
             head, noise = fit_head(self.prepared, self.session, history)
-            made = _predict(self, head, store, history)
-            self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
-            results = self.start() | {"run_id": history.run_id}
-            results |= results_of(self.prepared, self.session, history, head, made, noise)
-            results["actual"] |= map_usage(self.prepared.map_training)
-            results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
-            content = as_json(results)
-            train.seal(final_digests(content, None if made is None else made.end))
+            found, predictions, end = self.predict(head, store, history)
+            self.backends.train.close()  # billed while open, and no longer needed
+            ledgers = {"training": history, "map training": self.map_history}
+            ledgers |= {"predictions": predictions}
+            done = StudyRun(
+                **vars(self.prepared),
+                directory=directory,
+                session=self.session,
+                history=history,
+                head=head,
+                found=found,
+                ledgers={name: one for name, one in ledgers.items() if one is not None},
+                results=self.start() | {"run_id": history.run_id},
+            )
+            done.results.update(results_of(done, noise, self.quoted))
+            content = as_json(done.results)
+            train.seal(final_digests(content, end))
             write_results(directory, content)
-        audits = {"training": Audit.of(history)}
-        if self.map_history is not None:
-            audits["map training"] = Audit.of(self.map_history)
-        if made is not None:
-            audits["predictions"] = Audit.of(made.history)
-        done = StudyRun(
-            directory=directory,
-            study=self.prepared.study,
-            text=self.prepared.text,
-            points=self.prepared.points,
-            session=self.session,
-            history=history,
-            head=head,
-            found=None if made is None else made.prediction,
-            predictions=None if made is None else made.history,
-            audits=audits,
-            results=results,
-        )
         watcher.on_results(done)
         return done
 
-
-def _predict(
-    spending: _Spending, head: FittedHead, store: RunStore, history: History
-) -> Predicted | None:
-    """Spend the predictions' shots on the test points, and predict them."""
-    points, backend = spending.prepared.points, spending.backends.test
-    if backend is None or spending.test_shots == 0:
-        return None
-    session = prediction_session(spending.prepared, head, points.test, spending.test_shots)
-    directory, known = store.directory, store.predictions or fold(())
-    spend = spending.spend_in(directory, SILENT, PREDICTIONS_NAME)
-    begin_with = part_of(history.run_id, PREDICTIONS_NAME)
-    with Run(session, backend, spend, begin_with, known) as run:
-        run.spend()
-        return Predicted(answers_of(session, points), run.history(), run.end())
+    def predict(
+        self, head: FittedHead, store: RunStore, history: History
+    ) -> tuple[Values | None, History | None, str | None]:
+        """Predict the test points; return also what their ledger says, and how it ends."""
+        points, backend = self.prepared.points, self.backends.test
+        if backend is None or self.test_shots == 0:
+            return None, None, None
+        session = prediction_session(self.prepared, head, points.test, self.test_shots)
+        spend = self.spend_in(store.directory, SILENT, PREDICTIONS_NAME)
+        begin_with = part_of(history.run_id, PREDICTIONS_NAME)
+        with Run(session, backend, spend, begin_with, store.predictions or fold(())) as run:
+            run.spend()
+            return answers_of(session, points), run.history(), run.end()
 
 
 @dataclass(frozen=True)
@@ -291,7 +278,7 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    prepared = quoting.settle_design(prepared, store.results)
+    prepared = quoting.settle_design(prepared)
     backends = make_backends(prepared)
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience

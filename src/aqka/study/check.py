@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.designs.pairs import DEFAULT_TEST_SHOTS
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.map_kernels import MapKernel
-from aqka.insight.preflight import Preflight, Step, preflight
+from aqka.insight.preflight import Step, preflight
+from aqka.insight.recommendation import Preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.learners import DEFAULT_LEARNER
+from aqka.maths.point_law import label_shots
 from aqka.planning.quotes import PREDICTIONS, Quote
-from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
+from aqka.planning.split import settled_design
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features, trainable_of
 from aqka.study.method import design_of, schedule_of
@@ -58,7 +61,7 @@ class StudyCheck:
                 on_shots = made  # which the kernel's shots do not get
             if not made.scales:  # as it is before training
                 circuit = made.bind(made.first_theta(study.seed))
-        points = encode(table, study.split, study.feature_map, width, study.seed)
+        points = encode(table, study.split, study.feature_map.range, width, study.seed)
         prepared = settle_design(Prepared(study, "", points, circuit, trainable=on_shots))
         spending, words = _spending(prepared, study_quote(prepared))
         train, test = split_points(table, study.split, study.seed)
@@ -99,16 +102,20 @@ def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
     """Return what a study spends, as simulated shots on pairs (wide maps: points), and in words."""
     method, n_qubits = prepared.study.method, prepared.n_qubits
     wide = n_qubits > MAX_QUBITS
-    costs = costs_of("points" if wide else quoted.design)
-    predictions = quoted.part(PREDICTIONS)
+    predicted = quoted.part(PREDICTIONS).shots
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
     unit, n_units, _ = ("point", n_train, "") if wide else quoted.units
     each = quoted.shots / n_units
-    worth = each if wide else costs.worth(each, n_qubits)
+
+    def worth_of(shots: float) -> float:  # on every pair
+        return shots if wide or unit == "pair" else label_shots(n_qubits, shots)
+
+    worth = worth_of(each)
     test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
-    if predictions is not None:
-        new = predictions.shots / costs.new_units(n_train, n_test)
-        test_shots = max(1, round(new if wide else costs.worth(new, n_qubits)))
+    if predicted:
+        design = settled_design("points" if wide else quoted.design)
+        new = predicted / design.new_units(n_train, n_test)
+        test_shots = max(1, round(worth_of(new)))
     words = f"{each:,.3g} shots on every {unit}"
     if worth != each:
         words += f", worth {worth:,.3g} on every pair,"
@@ -153,7 +160,6 @@ def _candidates(
 
 
 def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:
-    """Return the maps to try, each with its qubits and repetitions."""
     section = study.feature_map
     assert section.qubits is not None  # by the section's own check
     if section.qubits > MAX_QUBITS:  # each kernel takes a second: other ranges alone are tried

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,8 @@ def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
     circuit = feature_map(study, base, allow_code=allow_code)
     code = backend_code(study, base, allow_code)
     table = load_table(study.data, base)
-    points = encode(table, study.split, study.feature_map, n_features(study, circuit), study.seed)
+    width, ends = n_features(study, circuit), study.feature_map.range
+    points = encode(table, study.split, ends, width, study.seed)
     if circuit is None or study.feature_map.train is None:
         return Prepared(study, text, points, circuit, code)
     made = trainable_of(study, circuit)
@@ -180,15 +181,15 @@ def check_directory(directory: Path) -> None:
 def hold_run(directory: Path) -> Iterator[None]:
     """Hold the run while working on it; the lock dies with its process."""
     where = inert(directory, 300)
-    with ExitStack() as held:
-        try:
-            held.enter_context(FileLock(directory / LOCK_NAME, timeout=0))
-        except Timeout:
-            raise LedgerError(
-                f"another process is at work on {where}; look with 'aqka watch'."
-            ) from None
-        except OSError as error:
-            raise InputError(f"cannot write in {where}: {error.strerror}.") from None
+    try:
+        held = FileLock(directory / LOCK_NAME, timeout=0).acquire()
+    except Timeout:
+        raise LedgerError(
+            f"another process is at work on {where}; look with 'aqka watch'."
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot write in {where}: {error.strerror}.") from None
+    with held:
         yield
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
@@ -77,11 +76,8 @@ def map_part(prepared: Prepared, budget: Budget, rate: float | None, usage: Usag
         seconds = usage.job_seconds(jobs, executions)
         return QuotePart(MAP_TRAINING, shots, steps + 1, jobs, seconds)
 
-    def bill(shots: int) -> tuple[int, float]:
-        return shots, part(shots).qpu_seconds
-
     with _own_share(prepared):
-        shots = affordable_shots(budget, rate, bill)
+        shots = affordable_shots(budget, rate, lambda shots: (shots, part(shots).qpu_seconds))
     MapRun(prepared, shots)
     return part(shots)
 
@@ -98,11 +94,3 @@ def _own_share(prepared: Prepared) -> Iterator[None]:
             f"study's budget to its map's training: {error} Raise the study's budget or the share, "
             "or train in simulation."
         ) from None
-
-
-def map_usage(trained: Any) -> dict[str, Any]:
-    """Return what a map's training used, by the names of results; nothing in simulation."""
-    if not isinstance(trained, dict) or not trained.get("shots"):
-        return {}
-    names = ("shots", "submissions", "qpu_seconds", "wall_seconds")
-    return {f"map_{name}": trained.get(name) for name in names}

@@ -157,7 +157,7 @@ def target_interval(found: Values, points: Points) -> FloatArray | None:
     head, scale = found.head, TargetScale.of(points.train_labels)
     if head.spectrum is None or not head.estimate.rows_are_alike:
         return None
-    block = head.entries().decide(found.table).f
+    block = head.entries().values(found.table)
     amplitude = float(np.mean(scale.scaled(points.train_labels) * head.alpha))
     variance = head.target_variance(block, amplitude, found.decided.deviation)
     reach = normal_quantile(found.level) * np.sqrt(variance) * scale.spread
@@ -173,15 +173,16 @@ def fit_head(
     found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
         return learner.fit(estimate, session.problem), found
-    survival = survival_of_pairs(history, found.survival, len(estimate.kernel), n_qubits)
+    rounds = ((cast(ShotPlan, round.measured), round.remarks) for round in history.rounds)
+    n_points = len(estimate.kernel)
+    survival = diagonal.survival_of_pairs(rounds, found.survival, n_points, n_qubits)
     kernel = diagonal.mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
     # Rows of new points have the noise that the training kernel has lost.
     cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
     head = learner.fit(cleaned, session.problem)
-    noise = diagonal.Depolarising(found.survival, found.standard_error, n_qubits)
-    return for_noisy_rows(head, noise), found
+    return for_noisy_rows(head, found.survival, n_qubits), found
 
 
 @dataclass(frozen=True)
@@ -207,43 +208,12 @@ def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitiga
     return Mitigation(int(shots.sum()), found.survival, found.standard_error, drift, applied)
 
 
-def survival_of_pairs(history: History, mean: float, n_points: int, n_qubits: int) -> FloatArray:
-    """Return the survival of each pair, by the sentinels on the tiles that ran its shots.
-
-    Where no tiles are known it is the mean, of which every pair keeps at least half: what a few
-    sentinels say of one tile is rough.
-    """
-    floor = 0.5**n_qubits
-    kept, total = np.zeros((n_points, n_points)), np.zeros((n_points, n_points))
-    for round in history.rounds:
-        rates = round.remarks.get("sentinels", {}).get("rates", ())
-        plan = cast(ShotPlan, round.measured)
-        if len(rates) == len(plan.shots):  # else there are no tiles, or some rows had no answer
-            survival = (np.clip(rates, 0.0, 1.0) - floor) / (1 - floor)
-            np.add.at(kept, (plan.rows, plan.cols), plan.shots * survival)
-            np.add.at(total, (plan.rows, plan.cols), plan.shots)
-    kept, total = kept + kept.T, total + total.T
-    found = np.where(total > 0, kept / np.maximum(total, 1), mean)
-    return np.asarray(np.maximum(found, mean / 2))
-
-
-def for_noisy_rows(head: FittedHead, noise: diagonal.Depolarising) -> FittedHead:
+def for_noisy_rows(head: FittedHead, survival: float, n_qubits: int) -> FittedHead:
     """Return the head that gives, on noisy rows, what the given one gives on rows without noise.
 
     With k = (k_noisy - (1 - p) / 2^n) / p it is α / p, and an intercept that takes the floor off:
     shots are then spent and labels settled on what the device measures.
-
-    Examples
-    --------
-    >>> kernel = KernelEstimate(np.eye(2))
-    >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
-    >>> clean = np.array([[0.3, 0.8]])
-    >>> noisy = 0.8 * clean + 0.2 / 4
-    >>> same = for_noisy_rows(head, diagonal.Depolarising(0.8, 0.01, n_qubits=2))
-    >>> bool(np.allclose(same.decision_function(noisy), head.decision_function(clean)))
-    True
     """
-    p, floor = noise.survival, 0.5**noise.n_qubits
-    alpha = np.asarray(head.alpha) / p
-    intercept = np.asarray(head.intercept) - (1 - p) * floor * alpha.sum(axis=0)
-    return replace(head, alpha=alpha, intercept=intercept)
+    alpha = np.asarray(head.alpha) / survival
+    floor = (1 - survival) * 0.5**n_qubits
+    return replace(head, alpha=alpha, intercept=head.intercept - floor * alpha.sum(axis=0))

@@ -115,7 +115,7 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
         "fills_gaps": study.data.missing == "median",
         "id": study.data.id,
     }
-    arrays = encoding.arrays() | {name: getattr(process, name) for name in PROCESS}
+    arrays = vars(encoding) | {name: getattr(process, name) for name in PROCESS}
     arrays |= {"widths": process.kernel.widths, "scales": process.kernel.scales}
     arrays |= {"used": process.columns, "classes": head.classes, "alpha": head.coefficients}
     arrays["intercept"] = np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1])
@@ -146,7 +146,7 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     """Return the model of arrays; anything may be wrong with them."""
     about = json.loads(str(arrays["about"]))
     _check(about["format"] == FORMAT, f"its format is not {FORMAT!r}")
-    floats = [arrays[name] for name in (*ENCODING[1:], *PROCESS, *OTHERS)]
+    floats = [arrays[name] for name in (*ENCODING, *PROCESS, *OTHERS)]
     finite = all(a.dtype == np.float64 and np.isfinite(a).all() for a in floats)
     _check(finite, "numbers are missing or not finite")
     read = [[(float(c), tuple(map(int, which))) for c, which in one] for one in about["terms"]]

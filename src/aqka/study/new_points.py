@@ -15,7 +15,7 @@ from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
-from aqka.planning.split import costs_of
+from aqka.planning.split import settled_design, shots_on_top
 from aqka.runs.driver import Run, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
@@ -26,7 +26,7 @@ from aqka.study.carry_out import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores, class_scores, prior_facts
-from aqka.study.schema import Study
+from aqka.study.schema import DataSection, Study
 from aqka.study.store import RunStore
 from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
 
@@ -107,10 +107,10 @@ def predict_new_points(
     directory: Path,
     data: Path,
     shots: int | None = None,
-    on_start: Callable[[Start], None] | None = None,
+    on_start: Callable[[Start], None] = lambda start: None,
     *,
     prior: str | None = None,
-    confirm: Callable[[QuotePart, str], None] | None = None,
+    confirm: Callable[[QuotePart, str], None] = lambda part, device: None,
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> NewPoints:
@@ -139,12 +139,12 @@ def predict_new_points(
     made = make_backends(prepared, features)
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
-    if confirm is not None and made.test.is_paid:
+    if made.test.is_paid:
         confirm(prediction_part(budget, study.method.design, usage, not is_real), made.test.name)
     limit = None
     if ceiling is not None:
         seconds, rate = usage.execution_seconds, study.budget.rate
-        limit = make_ceiling(ceiling, execution_seconds=seconds, rate=rate)
+        limit = make_ceiling(ceiling, study.method.design, execution_seconds=seconds, rate=rate)
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
     said = method.prior_of(prepared, head, features)
     suffix = "" if said is None else f" {said.settings.describe()}"
@@ -152,16 +152,15 @@ def predict_new_points(
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = method.prediction_session(prepared, head, features, budget, int(name[:7], 16))
-    with hold_run(directory), made:
+    with hold_run(directory), made.train:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
         with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
-            if on_start is not None:
-                new, audited = prediction.new, 0
-                if isinstance(new, AnsweredPoints) and not new.answers.free.any():
-                    audited = int(new.answers.audited.sum())
-                free = None if new.by_prior is None else int(new.by_prior.sum())
-                on_start(Start(len(features), budget - new.reserved, free, audited, unseen))
+            new, audited = prediction.new, 0
+            if isinstance(new, AnsweredPoints) and not new.answers.free.any():
+                audited = int(new.answers.audited.sum())
+            free = None if new.by_prior is None else int(new.by_prior.sum())
+            on_start(Start(len(features), budget - new.reserved, free, audited, unseen))
             run.spend()
             used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
@@ -210,18 +209,16 @@ def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
 
 
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
-    """Return the shots that a new point may take on average."""
     assert history.budget is not None
-    costs, each = costs_of(study.method.design), study.budget.test_shots
-    if asked is None and each == 0 and costs.design.counts_entries:
+    design, each = study.method.design, study.budget.test_shots
+    if asked is None and each == 0 and settled_design(design).counts_entries:
         raise InputError(
             "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
             "training point may take: --shots, for example --shots 100."
         )
     each = each if asked is None else asked
-    if each:
-        return each * costs.new_units(n_train, 1)
-    return costs.shots_on_top(history.budget - (history.extent.calibration or 0), n_train, 1)
+    trained = history.budget - (history.extent.calibration or 0)
+    return shots_on_top(design, trained, n_train, 1, each or None)
 
 
 def _others_and_truth(
@@ -257,7 +254,8 @@ def read_new_points(data: Path, encoding: Encoding, *, gaps: bool = False) -> Da
             f"new points must be in a file ending in {', '.join(FORMATS)}, got "
             f"{inert(data.name)!r}."
         )
-    table = read_table(data, None, encoding.columns, labelled=False, gaps=gaps)
+    given: Any = {"features": encoding.columns, "missing": "median" if gaps else "refuse"}
+    table = read_table(data, DataSection.model_construct(**given), labelled=False)
     if table.X.shape[1] != len(encoding.columns):
         raise InputError(
             f"{inert(data.name)} has {table.X.shape[1]} columns in X, but the run was trained on "

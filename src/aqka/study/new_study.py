@@ -11,8 +11,8 @@ import numpy as np
 from aqka._util.files import explained, inside, read_text, write_atomically
 from aqka._util.text import inert, read_number
 from aqka.errors import InputError
-from aqka.insight.preflight import Preflight
-from aqka.insight.recommendation import settings_text
+from aqka.insight.recommendation import Preflight, settings_text
+from aqka.study._mistakes import find_key
 from aqka.study.check import StudyCheck
 from aqka.study.points import load_table, split_points
 from aqka.study.schema import MAX_STUDY_BYTES, DataSection, parse_study
@@ -21,7 +21,6 @@ from aqka.study.tables import BLANK, FORMATS, DataTable, no_column, open_columns
 ENOUGH_POINTS = 120  # for the example's numbers of training and test points
 MOST_CATEGORIES = 10  # of a column of text that is used
 MOST_CLASSES = 20  # of a target of whole numbers
-HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]\s*(#.*)?$")
 LONGEST = 100  # characters of a line whose comment stays on it
 # A value on one line: a text, an array without arrays in it, or a bare word or number.
 VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\[(?:[^\[\]#\"']|\"(?:[^\"\\]|\\.)*\")*\]|[^\s#\"'\[\]{}]+"
@@ -120,7 +119,7 @@ def _choose_columns(
         elif len(kinds) < 2:
             said.append(f"Column {shown} is left out: it holds a single value.")
         else:
-            # Of two texts, one column says all.
+            # One column tells two texts apart.
             used += [f"{name}={kind}" for kind in kinds[len(kinds) == 2 :]] if is_text else [name]
             if is_text:
                 columns = "one column" if len(kinds) == 2 else "columns"
@@ -171,26 +170,22 @@ def _beside(base: Path, data: Path) -> str:
     if data.suffix.lower() not in FORMATS:
         raise InputError(f"--data must end in {', '.join(FORMATS)}, got {inert(data.name)!r}.")
     try:
-        name = data.resolve().relative_to(base.resolve()).as_posix()
+        return data.resolve().relative_to(base.resolve()).as_posix()
     except (ValueError, OSError):
         raise InputError(
             f"--data {inert(data, 300)} does not lie beside the study file; put it into "
             f"{inert(base.resolve(), 300)}, or the study file beside it."
         ) from None
-    inside(base, name, "--data")
-    return name
 
 
 def with_settings(text: str, settings: Mapping[str, Any], name: str = "the study file") -> str:
     """Return the text of a study with some settings changed; every comment stays."""
-    lines = text.splitlines(keepends=True)
-    wanted = parse_study(text, name).model_dump()
+    changed, wanted = text, parse_study(text, name).model_dump()
     for setting, value in settings.items():
         table, _, key = setting.partition(".")
         wanted[table][key] = value
         # TOML and JSON write texts, numbers and lists alike.
-        _set_key(lines, table, key, json.dumps(value, ensure_ascii=False))
-    changed = "".join(lines)
+        changed = _with_key(changed, table, key, json.dumps(value, ensure_ascii=False))
     try:
         is_so = parse_study(changed, name).model_dump() == wanted
     except InputError:
@@ -213,33 +208,26 @@ def write_settings(path: Path, text: str, settings: Mapping[str, Any]) -> None:
         write_atomically(place, changed.encode())
 
 
-def _set_key(lines: list[str], table: str, key: str, value: str) -> None:
+def _with_key(text: str, table: str, key: str, value: str) -> str:
     """Change the key's line, or put one behind the table's header, or the table at the end."""
+    lines, (heading, number) = text.splitlines(keepends=True), find_key(text, [table, key])
     ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += ending
-    start = next((k for k, line in enumerate(lines) if _table_of(line) == table), None)
-    if start is None:
+    if number is None and heading is None:
         lines += [f"{ending}[{table}]{ending}", f"{key} = {value}{ending}"]
-        return
-    assignment = re.compile(rf"(\s*{re.escape(key)}\s*=\s*)({VALUE})(\s*)(#.*)?$")
-    for k in range(start + 1, len(lines)):
-        if _table_of(lines[k]) is not None:
-            break
-        body = lines[k].rstrip("\r\n")
-        found = assignment.match(body)
-        if found is not None:
-            before, old, space, comment = found.groups(default="")
-            # The comment stays in its column where there is room.
-            gap = " " * max(1, len(old) + len(space) - len(value)) if comment else ""
-            lines[k] = before + value + gap + comment + ending
-            if comment and len(lines[k]) > LONGEST:
-                column = " " * (len(body) - len(comment))
-                lines[k] = before + value + ending + column + comment + ending
-            return
-    lines.insert(start + 1, f"{key} = {value}{ending}")
-
-
-def _table_of(line: str) -> str | None:
-    found = HEADER.match(line.rstrip("\r\n"))
-    return None if found is None else found.group(1)
+    elif number is None:
+        lines.insert(heading or 0, f"{key} = {value}{ending}")
+    else:
+        body = lines[number - 1].rstrip("\r\n")
+        found = re.fullmatch(rf"(\s*{re.escape(key)}\s*=\s*)({VALUE})(\s*)(#.*)?", body)
+        if found is None:
+            return text  # it is compared with what is wanted
+        before, old, space, comment = found.groups(default="")
+        # The comment stays in its column where there is room.
+        gap = " " * max(1, len(old) + len(space) - len(value)) if comment else ""
+        line = before + value + gap + comment + ending
+        if comment and len(line) > LONGEST:
+            line = before + value + ending + " " * (len(body) - len(comment)) + comment + ending
+        lines[number - 1] = line
+    return "".join(lines)

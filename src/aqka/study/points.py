@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,10 @@ from aqka.study._formats import as_npz, read_arrays
 from aqka.study.tables import FORMATS, DataTable, point_names, read_table
 
 if TYPE_CHECKING:
-    from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
+    from aqka.study.schema import DataSection, SplitSection
 
 MAX_TEXTS = 1000  # of categories that are no feature
-ENCODING = ("columns", "fill", "centre", "components", "lowest", "highest", "range")
-TEXTS = "other_texts"
-NAMES = ("train_ids", "test_ids")
-COLUMNS = ("train_columns", "test_columns")
-FEATURES = ("train", "test", "train_labels", "test_labels")
+ENCODING = ("fill", "centre", "components", "lowest", "highest", "range")  # its numbers
 MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
 GENERATED_POINTS = 200
 MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
@@ -79,14 +75,9 @@ class Encoding:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Encoding":
-        """Return the encoding that :meth:`arrays` gave."""
-        columns, *numbers = (arrays[name] for name in ENCODING)
-        return cls(list(map(str, columns)), *numbers).with_texts(map(str, arrays[TEXTS]))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return all of it as arrays by name."""
-        texts = {TEXTS: np.asarray(self.other_texts, dtype=np.str_)}
-        return {name: getattr(self, name) for name in ENCODING} | texts
+        """Return the encoding whose fields are kept as arrays."""
+        columns, numbers = map(str, arrays["columns"]), (arrays[name] for name in ENCODING)
+        return cls(list(columns), *numbers).with_texts(map(str, arrays["other_texts"]))
 
     def filled(self, points: FloatArray) -> FloatArray:
         """Return points without gaps."""
@@ -110,14 +101,7 @@ class Encoding:
         return replace(self, other_texts=sorted(other_texts)[:MAX_TEXTS])
 
     def unseen(self, other_texts: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Return texts of categories that the table did not have: column, value, how many points.
-
-        Examples
-        --------
-        >>> encoding = Encoding.fit(np.array([[0.0], [1.0]]), ["city=Bonn"], 1, [0.0, 1.0])
-        >>> encoding.with_texts(["city=Rome"]).unseen({"city=Rome": 4, "city=Paris": 2})
-        [{'column': 'city', 'value': 'Paris', 'points': 2}]
-        """
+        """Return texts of categories that the table lacked: column, value, number of points."""
         if len(self.other_texts) == MAX_TEXTS:  # there may be more of them
             return []
         new = {text: n for text, n in other_texts.items() if text not in self.other_texts}
@@ -153,24 +137,24 @@ class Points:
 
     def as_npz(self) -> bytes:
         """Return all of it as the bytes of an npz file."""
-        found = {name: getattr(self, name) for name in (*FEATURES, *COLUMNS)}
-        # As text also where there are none, in a run without test points.
-        found |= {name: np.asarray(getattr(self, name), dtype=np.str_) for name in NAMES}
-        found |= self.encoding.arrays()
+        found = vars(self) | vars(self.encoding)
+        del found["encoding"]
         return as_npz({name: array for name, array in found.items() if array is not None})
 
 
 def load_points(path: Path) -> Points:
     """Return the points of a run; the ledger knows the digest of the file."""
-    arrays = read_arrays(path)
-    names = {*FEATURES, *ENCODING, *NAMES, TEXTS}
-    if set(arrays) not in (names, names | set(COLUMNS)):
+    found: dict[str, Any] = dict(read_arrays(path))
+    try:
+        found |= {name: [str(one) for one in found[name]] for name in ("train_ids", "test_ids")}
+        found["encoding"] = Encoding.of(found)
+        names = [one.name for one in fields(Points)]
+        kept = names if "train_columns" in found else names[:-2]  # both are there, or neither
+        return Points(*(found[name] for name in kept))
+    except KeyError:
         raise InputError(
             f"{path.name} does not hold a run's points; restore it from a copy of the run."
-        )
-    found: dict[str, Any] = {name: arrays.get(name) for name in (*FEATURES, *COLUMNS)}
-    found |= {name: [str(one) for one in arrays[name]] for name in NAMES}
-    return Points(**found, encoding=Encoding.of(arrays))
+        ) from None
 
 
 def _load_built_in(name: str) -> DataTable:
@@ -193,11 +177,9 @@ def _load_built_in(name: str) -> DataTable:
 
 def load_table(section: "DataSection", base: Path) -> DataTable:
     """Return the table of a study; a file must lie inside ``base``."""
-    source, real = section.source, section.task == "regression"
+    source = section.source
     if Path(source).suffix.lower() in FORMATS:
-        path, gaps = inside(base, source, "data.source"), section.missing == "median"
-        chosen = section.target, section.features
-        return read_table(path, *chosen, id_column=section.id, real=real, gaps=gaps)
+        return read_table(inside(base, source, "data.source"), section)
     if source not in BUILT_IN:
         raise InputError(
             f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "
@@ -209,7 +191,7 @@ def load_table(section: "DataSection", base: Path) -> DataTable:
             f"data.target, data.features and data.id are for files; {source} has its own labels."
         )
     table = _load_built_in(source)
-    if (table.y.dtype.kind == "f") != real:
+    if (table.y.dtype.kind == "f") != (section.task == "regression"):
         kind = "numbers" if table.y.dtype.kind == "f" else "classes"
         wanted = "regression" if kind == "numbers" else "classification"
         raise InputError(
@@ -220,11 +202,7 @@ def load_table(section: "DataSection", base: Path) -> DataTable:
 
 
 def encode(
-    table: DataTable,
-    split: "SplitSection",
-    section: "FeatureMapSection",
-    n_features: int,
-    seed: int = 0,
+    table: DataTable, split: "SplitSection", ends: list[float], n_features: int, seed: int = 0
 ) -> Points:
     """Split a table, then reduce and scale it; both are fitted on the training points only."""
     train, test = split_points(table, split, seed)
@@ -240,7 +218,7 @@ def encode(
             f"{len(train)} training points do not have {n_features} principal components; "
             "raise split.train or lower feature_map.qubits."
         )
-    encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
+    encoding = Encoding.fit(train_x, table.columns, n_features, ends)
     ids = point_names(table.ids, len(table.y))
     is_kept = (len(train) + len(test)) * available <= MAX_KEPT_CELLS
     return Points(

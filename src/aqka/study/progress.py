@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,20 @@ from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
 from aqka.core.plans import Landmarks, UnitTable
-from aqka.designs import Design, PairEstimate, as_design
+from aqka.designs import PairEstimate, measured_by
 from aqka.errors import InputError, JobError, TransientError
-from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
+from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, gini
+from aqka.planning.quotes import CALIBRATION, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History, fold
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
-from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
+from aqka.study.method import class_labels_of, learner_of, problem_of
 from aqka.study.points import Points
-from aqka.study.quoting import stored_quote
-from aqka.study.schema import Study
+from aqka.study.schema import Study, read_stored
 from aqka.study.store import RunStore
 
-UNKNOWN = "not known, the service could not be asked"
+UNKNOWN = "not known, the service could not be reached"
 
 
 @dataclass(frozen=True)
@@ -80,54 +79,33 @@ class ProgressReader:
 
     def look(self) -> Progress:
         """Return where the run stands."""
-        store, name, most = self._store, "", None
+        store = self._store
         held = is_held(store.directory)  # before the ledger: a run that ends now was at work
         store.refresh()
-        if store.has_study:
-            section = store.study.backend
-            name = inert(section.device or section.name)
-            most = store.results.get("test_shots")
-        history, planned = store.training, self._planned_rounds()
-        if history is None:
-            state = {True: "starting", False: "stopped", None: "open"}[held]
-            trained = store.map_training or fold(())
-            quoted = stored_quote(store.results)
-            if trained.entries:
-                state = _state_of(trained, held)
-            return Progress(
-                *(state, name),
-                trains_map=trained.entries > 0,
-                later=quoted.shots if trained.entries and quoted is not None else 0,
-                rounds=trained.ended,
-                rounds_planned=None if trained.entries else planned,
-                shots=trained.spent,
-                budget=trained.budget or 0,
-                unit=trained.extent.design,
-                qpu_seconds=trained.qpu_seconds,
-                started_at=trained.started_at,
-                updated_at=trained.updated_at,
-                prediction_budget=most,
-                jobs=tuple(map(JobState, job_ids_of(trained.ticket or ""))),
-            )
-        assert history.budget is not None
-        predictions, rounds, units = store.predictions, [], 0
-        if not history.predicts:  # else it has no training points to assess
+        begun, planned = store.training, None
+        quoted = read_stored(Quote, store.results.get("quote"))
+        if quoted is not None:  # if no round fails
+            planned = quoted.submissions + quoted.part(CALIBRATION).submissions
+        history = begun or store.map_training or fold(())
+        trains_map = begun is None and history.entries > 0
+        predictions, rounds, units, left, later = store.predictions, [], 0, None, 0
+        if trains_map:
+            planned, later = None, 0 if quoted is None else quoted.shots
+        if begun is not None and not history.predicts:  # else it has no training points to assess
             table = empty_table(history)
             rounds, units = summarise_rounds(history, table, self._assess), len(table.unit_shots)
-        last, left = rounds[-1] if rounds else None, None
-        if rounds and history.shots < history.budget:
+        last, budget = rounds[-1] if rounds else None, history.budget or 0
+        if rounds and history.shots < budget:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
         waiting = predictions if history.finished and predictions is not None else history
-        jobs = job_ids_of(waiting.ticket) if waiting.ticket else []
         return Progress(
             state=run_state(store, held),
-            # What a study calls it, unless the device was left open.
-            backend=history.backend if history.backend and name in ("", "ibm") else name,
+            backend=backend_name(store.study if store.has_study else None, history),
             rounds=history.ended,
             rounds_planned=planned,
-            shots=history.spent if history.predicts else history.shots,
-            budget=history.budget,
+            shots=history.spent if history.predicts or trains_map else history.shots,
+            budget=budget,
             seen=0 if last is None else last.seen,
             units=units,
             unit=history.extent.design,
@@ -138,24 +116,12 @@ class ProgressReader:
             updated_at=history.updated_at,
             seconds_left=left,
             prediction_shots=0 if predictions is None else predictions.spent,
-            prediction_budget=most,
+            prediction_budget=store.results.get("test_shots"),
             predicted=predictions is not None and predictions.finished,
-            jobs=tuple(map(JobState, jobs)),
+            jobs=tuple(map(JobState, job_ids_of(waiting.ticket or ""))),
+            trains_map=trains_map,
+            later=later,
         )
-
-    def _planned_rounds(self) -> int | None:
-        """Return the number of rounds if none fails, where the results have a quote."""
-        quoted = stored_quote(self._store.results) if self._store.has_study else None
-        if quoted is None:
-            return None
-        study = self._store.begun_study
-        calibration = 1 if study.method.points.calibration_shots else 0
-        return calibration + len(schedule_of(study).milestones(quoted.shots))
-
-
-def progress(directory: Path) -> Progress:
-    """Return where a run stands, from its directory alone."""
-    return ProgressReader(RunStore(directory)).look()
 
 
 def ask_jobs(store: RunStore, now: Progress) -> Progress:
@@ -163,30 +129,32 @@ def ask_jobs(store: RunStore, now: Progress) -> Progress:
     if not now.jobs or not store.has_study or store.study.backend.name != "ibm":
         return now
     try:
-        device = backends.ibm_device(store.same_device())
+        device = backends.ibm_device(store.study.on(store.results.get("backend")).backend)
         found = ask_service(device, [job.job_id for job in now.jobs])
     except (InputError, JobError, TransientError):
         found = [JobState(job.job_id, UNKNOWN) for job in now.jobs]
     return replace(now, jobs=tuple(found))
 
 
+def backend_name(study: Study | None, history: History) -> str:
+    """Return what a study calls its backend, or the ledger where the device was left open."""
+    name = "" if study is None else inert(study.backend.device or study.backend.name)
+    return history.backend if history.backend and name in ("", "ibm") else name
+
+
 def run_state(store: RunStore, held: bool | None) -> str:
-    """Return the state of a begun run, which was ``held`` or not before its ledger was read."""
-    history = store.training
-    assert history is not None, "the run has not begun"
+    """Return the state of a run, which was ``held`` or not before its ledgers were read."""
+    history = store.training or store.map_training or fold(())
+    last = history.last_kind
     if store.complete:
         return "reporting" if held and lacks_report(store) else "finished"
-    return "predicting" if held and history.finished else _state_of(history, held)
-
-
-def _state_of(history: History, held: bool | None) -> str:
-    """Return the state of a run that spends the budget of a ledger."""
-    last = history.last_kind
     if held is None:
         return "open"
     if not held:
         return last if last in ("interrupted", "cancelled") else "stopped"
-    return "waiting" if last in ("planned", "submitted") else "running"
+    if store.training is not None and history.finished:
+        return "predicting"
+    return {None: "starting", "planned": "waiting", "submitted": "waiting"}.get(last, "running")
 
 
 def lacks_report(store: RunStore) -> bool:
@@ -200,8 +168,8 @@ def lacks_report(store: RunStore) -> bool:
 
 MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
 
-Assess = Callable[[Any, Landmarks | None], tuple[float, float | None]]
-"""From what is measured, the Gini of the sensitivities and the accuracy by cross-validation."""
+Assess = Callable[[Any, Landmarks | None], tuple[float | None, float | None]]
+"""From counts of pairs, the Gini of the sensitivities and the accuracy by cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -224,23 +192,22 @@ def make_assess(study: Study, points: Points, last: Diagnostics | None = None) -
     problem, learner = problem_of(study, points), learner_of(study)
     labels = class_labels_of(study, points)
 
-    def assess(table: Any, landmarks: Landmarks | None) -> tuple[float, float | None]:
+    def assess(table: Any, landmarks: Landmarks | None) -> tuple[float | None, float | None]:
         # Counts only grow: with as many shots as the last table it is the last one.
-        is_last = last is not None and table.total / table.n_pairs == last.shots_per_pair
-        gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
+        if last is not None and table.total / table.n_pairs == last.shots_per_pair:
+            spread = last.gini
+        else:
+            design = measured_by(table)
+            sensitivity = None if design is None else design.sensitivity(table, problem)
+            if sensitivity is None:
+                return None, None
+            spread = gini(sensitivity)
         if labels is None or table.n_points > MAX_ASSESSED_POINTS:
-            return gini, None
+            return spread, None
         kernel = PairEstimate(table, problem, landmarks).kernel
-        return gini, cross_validated_accuracy(kernel, labels, learner, problem)
+        return spread, cross_validated_accuracy(kernel, labels, learner, problem)
 
     return assess
-
-
-def recorded_design(history: History) -> Design:
-    """Return the design of a run."""
-    design = as_design(history.extent.design)
-    assert design is not None
-    return design
 
 
 def summarise_rounds(
@@ -248,12 +215,9 @@ def summarise_rounds(
 ) -> list[RoundSummary]:
     """Return the rounds of a sound ledger, filling an empty table with their counts.
 
-    At most ``assessed`` rounds, evenly spread up to the last, have a Gini and an accuracy, where
-    entries of the kernel have counts.
+    At most ``assessed`` rounds, evenly spread up to the last, have a Gini and an accuracy.
     """
     count, spent = len(history.rounds), 0
-    if not recorded_design(history).counts_entries:
-        assess = None
     step = -(-count // assessed)
     landmarks: Landmarks | None = None
     found: list[RoundSummary] = []
@@ -261,16 +225,16 @@ def summarise_rounds(
         round.add_to(table)
         spent += round.measured.total
         landmarks = round.measured.landmarks or landmarks
-        gini, accuracy = None, None
+        spread, accuracy = None, None
         if assess is not None and (count - 1 - round.number) % step == 0:
-            gini, accuracy = assess(table, landmarks)
+            spread, accuracy = assess(table, landmarks)
         found.append(
             RoundSummary(
                 round=round.number,
                 failed=round.failed,
                 shots=spent,
                 seen=int(np.count_nonzero(table.unit_shots)),
-                gini=gini,
+                gini=spread,
                 accuracy=accuracy,
                 qpu_seconds=round.qpu_seconds,
                 seconds=max(0.0, round.ended_at - round.planned_at),

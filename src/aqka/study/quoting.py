@@ -1,31 +1,30 @@
 """What a study may spend: its design, its quote, its split and its ceiling, each found once."""
 
-import json
-from dataclasses import dataclass, replace
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from aqka._util.text import inert
+from aqka.allocators import make_allocator
 from aqka.backends.base import Workload
+from aqka.backends.circuits import fidelity_circuit
 from aqka.backends.feature_maps import DEFAULT_REPS
-from aqka.designs import as_design
+from aqka.backends.tiles import find_tiles
+from aqka.designs import Pairs, Points, as_design
 from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import CeilingError, InputError
-from aqka.planning.budget import as_budget, divided, duration
+from aqka.planning.budget import Budget, Shots, as_budget, divided, duration
 from aqka.planning.device import HERON, DeviceModel, Usage, circuit_depth, make_ceiling
-from aqka.planning.quotes import PREDICTIONS, SENTINELS, Quote, Wish, quote
-from aqka.planning.split import costs_of
+from aqka.planning.quotes import SENTINELS, Quote, Wish, quote
+from aqka.planning.split import ROTATION_LAYERS
 from aqka.runs.spend import Ceiling
-from aqka.study.backends import StudyBackends, count_tiles, make_backends
+from aqka.study.backends import StudyBackends, find_chip, make_backends
 from aqka.study.directory import Prepared
 from aqka.study.map_training import MAP_TRAINING, map_part
-from aqka.study.method import problem_of, schedule_of
-from aqka.study.schema import Study
+from aqka.study.method import problem_of, runs_inverse, schedule_of
+from aqka.study.schema import Study, read_stored
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """A study whose design is settled, its backends, and the quote for what they will run."""
 
     prepared: Prepared
@@ -34,17 +33,16 @@ class Offer:
 
 
 def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offer:
-    """Make a study's backends and quote it on them; ``stored`` results keep design and quote."""
-    prepared = settle_design(prepared, stored)
+    """Make a study's backends and quote it on them, unless ``stored`` results have a quote."""
+    prepared = settle_design(prepared)
     backends = make_backends(prepared)
-    quoted = None if stored is None else stored_quote(stored)
+    quoted = read_stored(Quote, (stored or {}).get("quote"))
     if quoted is None:
         device = HERON.with_rep_delay(backends.train.rep_delay)
-        depth, tiles = circuit_depth(backends.train), backends.device.n_tiles
+        depth, tiles = circuit_depth(backends.train), backends.train.n_tiles
         quoted = study_quote(prepared, depth, device, tiles)
     # What else is made for the run is for the same device.
-    section = prepared.study.backend.on(backends.train.name)
-    study = prepared.study.model_copy(update={"backend": section})
+    study = prepared.study.on(backends.train.name)
     return Offer(replace(prepared, study=study), backends, quoted)
 
 
@@ -54,17 +52,29 @@ def study_quote(
     device: DeviceModel = HERON,
     tiles: int | None = None,
     queue: int = 0,
+    *,
+    check: bool = True,
 ) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
     ``depth`` is that of the transpiled circuit that a shot runs and ``tiles`` how many of it run
     side by side, where they are known; ``queue`` is the number of jobs before each of ours.
+    Without ``check`` nothing is refused.
     """
     study, points, budget = prepared.study, prepared.points, prepared.study.budget
-    train, mine = study.feature_map.train, None
-    shared = as_budget(str(budget.total if budget.train is None else budget.train))
+    train, mine, shared = study.feature_map.train, None, _main_budget(study)
     if prepared.trainable is not None and train is not None:
         mine, shared = divided(shared, train.share)
+    sentinels = study.sentinels
+    wish = Wish(
+        new_points=0 if budget.test_shots == 0 else len(points.test),
+        test_shots=budget.test_shots,
+        sentinel_shots=sentinels.points * sentinels.shots,
+        calibration_shots=study.method.points.calibration_shots,
+        on_top=budget.total is None,
+        design=study.method.design,
+        classes=study.data.task == "classification",
+    )
     quoted = quote(
         len(points.train),
         shared,
@@ -73,12 +83,11 @@ def study_quote(
         schedule=schedule_of(study),
         queue=queue,
         rate=budget.rate,
-        diagonal=problem_of(study, points).reading.diagonal,
         device=device,
-        tiles=count_tiles(prepared) if tiles is None else tiles,
-        wish=wish_of(study, len(points.test)),
+        tiles=_copies(prepared) if tiles is None else tiles,
+        wish=wish,
     )
-    if quoted.shots < quoted.n_points:
+    if check and quoted.shots < quoted.n_points:
         key = "total" if budget.train is None else "train"
         raise InputError(
             f"budget.{key} pays for {quoted.shots} shots, but {quoted.n_points} training points "
@@ -97,39 +106,52 @@ def _map_depth(prepared: Prepared) -> int | None:
     section, circuit = prepared.study.feature_map, prepared.circuit
     if circuit is None or (section.map, section.reps) == ("zz", DEFAULT_REPS):
         return None
-    return costs_of(prepared.study.method.design).map_depth(circuit.decompose(reps=3))
+    plain = circuit.decompose(reps=3)
+    if runs_inverse(prepared.study):
+        return max(1, int(fidelity_circuit(plain).depth()))
+    return max(1, int(plain.depth())) + ROTATION_LAYERS
 
 
-def wish_of(study: Study, n_test: int) -> Wish:
-    """Return what a study buys beside its training shots."""
-    budget, sentinels = study.budget, study.sentinels
-    return Wish(
-        new_points=0 if budget.test_shots == 0 else n_test,
-        test_shots=budget.test_shots,
-        sentinel_shots=sentinels.points * sentinels.shots,
-        calibration_shots=study.method.points.calibration_shots,
-        on_top=budget.total is None,
-        design=study.method.design,
-        classes=study.data.task == "classification",
-    )
+def _main_budget(study: Study) -> Budget:
+    """Return the budget in all, or that of training where predictions come on top of it."""
+    return as_budget(str(study.budget.total if study.budget.train is None else study.budget.train))
+
+
+def _copies(prepared: Prepared) -> int:
+    copies = prepared.study.backend.tiles
+    if copies != "auto":
+        return copies
+    chip, circuit = find_chip(prepared)
+    return len(find_tiles(circuit, chip))
 
 
 def better_design_of(prepared: Prepared) -> Choice:
-    """Return what is better for a study's shots, without predictions on top: pairs or points."""
-    method = prepared.study.method
-    n_train, n_test = len(prepared.points.train), len(prepared.points.test)
-    as_pairs = replace(prepared, study=prepared.study.changed("method", design="pairs"))
-    quoted = study_quote(as_pairs, tiles=1)
-    on_top, trained = prepared.study.budget.total is None, quoted.part(MAP_TRAINING)
-    total = quoted.total.shots - (0 if trained is None else trained.shots)
+    """Return what is better for what a study's budget buys of each: pairs or points."""
+    study, points = prepared.study, prepared.points
+    method, on_top = study.method, study.budget.total is None
+    plain = {"pairs": type(method.pairs)(), "points": type(method.points)()}
+    each = [
+        replace(prepared, study=study.changed("method", design=design.name, **plain))
+        for design in (Pairs(), Points())
+        if design.unit in make_allocator(method.allocator).units
+    ]
+    # Shots are shots on any number of tiles. Time buys more on many, and about as many copies of
+    # either circuit fit: that of a pair is transpiled only if it is going to be run.
+    tiles = 1 if isinstance(_main_budget(study), Shots) else _copies(each[-1])
+    quotes = [study_quote(one, tiles=tiles, check=False) for one in each]
     return resolve(
         "auto",
         method.allocator,
         method.learner,
-        n_points=n_train,
+        n_points=len(points.train),
         n_qubits=prepared.n_qubits,
-        budget=quoted.shots if on_top else total,
-        new_points=0 if on_top else n_test,
+        budget={
+            one.design: one.shots if on_top else one.total.shots - one.part(MAP_TRAINING).shots
+            for one in quotes
+        },
+        new_points=0 if study.budget.test_shots == 0 else len(points.test),
+        on_top=on_top,
+        measures_pairs=study.backend.name != "light-cone",
     )
 
 
@@ -143,52 +165,30 @@ def promised_shares(prepared: Prepared) -> tuple[float, float] | None:
     return prior.promise(points.train, outputs, prepared.feature_map)
 
 
-def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
-    """Return a study that says pairs or points: what a begun run measures, or what is better."""
-    study = prepared.study
-    if as_design(study.method.design) is not None:
+def settle_design(prepared: Prepared, better: Choice | None = None) -> Prepared:
+    """Return a study that says pairs or points: what it says already, or what is better."""
+    if as_design(prepared.study.method.design) is not None:
         return prepared
-    design, why = (stored or {}).get("design"), (stored or {}).get("design_reason")
-    if design not in ("pairs", "points"):
-        choice = better_design_of(prepared)
-        design, why = choice.design.name, choice.reason
-    reason = why if isinstance(why, str) else None
-    study = study.changed("method", design=design)
-    return replace(prepared, study=study, design_reason=reason)
+    choice = better or better_design_of(prepared)
+    study = prepared.study.changed("method", design=choice.design.name)
+    return replace(prepared, study=study, design_reason=choice.reason)
 
 
-def stored_quote(results: dict[str, Any]) -> Quote | None:
-    """Return the quote a run began with; None where its results hold none that is one."""
-    try:
-        return TypeAdapter(Quote).validate_json(json.dumps(results.get("quote")))
-    except ValidationError:
-        return None
+def under_ceiling(
+    study: Study, quoted: Quote, given: str | None, *, new: bool
+) -> tuple[Ceiling | None, Quote]:
+    """Return the ceiling of a study, and its quote with a warning where not all fits under it.
 
-
-def prediction_shots(quoted: Quote) -> int:
-    """Return the shots that predictions may take at most."""
-    part = quoted.part(PREDICTIONS)
-    return 0 if part is None else part.shots
-
-
-def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceiling | None:
-    """Return the ceiling of a study: the one given now, its own, or its total."""
-    own = study.budget.total if study.budget.ceiling is None else study.budget.ceiling
-    limit = own if given is None else given
+    It is the one given now, the study's own, or its total; one that a new run's first round does
+    not fit under is refused.
+    """
+    limits = (given, study.budget.ceiling, study.budget.total)
+    limit = next((one for one in limits if one is not None), None)
     if limit is None:
-        return None
-    return make_ceiling(
-        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
-    )
-
-
-def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:
-    """Refuse a ceiling that a new run's first round does not fit under; warn where not all does."""
-    if ceiling is None:
-        return quoted
-    sentinels = quoted.part(SENTINELS)
-    beside = 0 if sentinels is None else sentinels.shots // quoted.submissions
-    shots = quoted.shots_per_round[0] + beside
+        return None, quoted
+    seconds, rate = quoted.execution_seconds, study.budget.rate
+    ceiling = make_ceiling(str(limit), quoted.design, execution_seconds=seconds, rate=rate)
+    shots = quoted.shots_per_round[0] + quoted.part(SENTINELS).shots // quoted.submissions
     try:
         if new:
             executions = -(-shots // quoted.tiles)
@@ -201,10 +201,10 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
     total = quoted.total
     in_time = ceiling.seconds is None or total.qpu_seconds <= ceiling.seconds * (1 + 1e-9)
     if in_time and (ceiling.shots is None or total.shots <= ceiling.shots):
-        return quoted
+        return ceiling, quoted
     words = (
-        f"All in all at most {quoted.total.shots:,} shots and {duration(quoted.total.qpu_seconds)} "
-        f"of QPU time are quoted, more than the ceiling of {inert(ceiling.words)}: the run stops "
-        "there, keeps what it has, and can be resumed with a higher one."
+        f"All in all at most {total.shots:,} shots and {duration(total.qpu_seconds)} of QPU time "
+        f"are quoted, more than the ceiling of {inert(ceiling.words)}: the run stops there, keeps "
+        "what it has, and can be resumed with a higher one."
     )
-    return replace(quoted, warnings=(*quoted.warnings, words))
+    return ceiling, replace(quoted, warnings=(*quoted.warnings, words))

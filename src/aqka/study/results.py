@@ -1,72 +1,70 @@
-"""What a finished study has to say: accuracy, history, and quoted against used."""
+"""What a finished study has to say: accuracy, models without shots beside it, and what was used."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.text import percent
+from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.designs.prior import PredictionPrior
-from aqka.insight.baselines import process_labels
-from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
-from aqka.learners import FittedHead
-from aqka.maths.metrics import balanced_accuracy, share_interval
+from aqka.errors import InputError
+from aqka.insight import fold_scores
+from aqka.insight.baselines import baselines, guessing, process_labels
+from aqka.insight.diagnostics import diagnose_sensitivity
+from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
+from aqka.learners import FittedHead, make_learner
+from aqka.maths.metrics import Fold, balanced_accuracy, share_interval
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
-from aqka.study.directory import Prepared
 from aqka.study.map_training import MAP_TRAINING
 from aqka.study.method import Mitigation, target_interval
 from aqka.study.points import Points
 from aqka.study.progress import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
-from aqka.study.rivals import models_beside
 from aqka.study.schema import Study
+from aqka.study.store import StudyRun
 
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
+MAX_PLAIN = 500  # training points of a plain model: tuning on more takes seconds
+MIN_PLAIN = 200  # but so many whatever the number of columns
+MAX_CELLS = 16_000  # numbers that a plain model is tuned on
+MAX_EXACT = 1000  # training points of the exact kernel: more take seconds
+MAX_JUDGED = 200  # of them for the cross-validation, as in a check
+MAX_AMPLITUDES = 2**22  # of all states together: 64 MB, two seconds
 
 
-class Predicted(NamedTuple):
-    """The test points: what was predicted, what the ledger says about it, and the ledger's end."""
-
-    prediction: Values
-    history: History
-    end: str
-
-
-def results_of(
-    prepared: Prepared,
-    session: Training,
-    history: History,
-    head: FittedHead,
-    made: Predicted | None,
-    noise: Mitigation | None,
-) -> dict[str, Any]:
+def results_of(run: StudyRun, noise: Mitigation | None, quoted: Quote) -> dict[str, Any]:
     """Return how well the head did, models beside it, what was used, and the run's history."""
-    study, points = prepared.study, prepared.points
-    predicted = None if made is None else made.prediction
+    study, points, session, head = run.study, run.points, run.session, run.head
+    assert head is not None
     table, problem, assess = session.table, session.problem, None
     facts = session.design.results(table, head.estimate)
-    if session.design.counts_entries:
-        sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
+    sensitivity = session.design.sensitivity(table, problem, counted_spectrum(session, head))
+    if sensitivity is not None:
         found = diagnose_sensitivity(table, problem, sensitivity)
         facts["diagnostics"] = asdict(found) | {"advice": found.advice}
         if table.n_points <= MAX_ASSESSED_POINTS:
             assess = make_assess(study, points, found)
-    rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
+    rounds = summarise_rounds(run.history, empty_table(run.history), assess, MAX_ASSESSED)
     beside = None
     with suppress(Exception):  # a run never fails for them; its report tries again and says why
-        beside = asdict(models_beside(study, points, prepared.feature_map))
+        beside = asdict(models_beside(study, points, run.feature_map))
+    actual = used_by(
+        run.history, run.ledgers.get("predictions"), study.budget.rate, run.map_training
+    )
     return {
         "results": {
-            **_scores(study, points, problem, predicted),
+            **_scores(run),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
@@ -74,17 +72,21 @@ def results_of(
             "shots": table.total,
             **facts,
         },
-        "prior": prior_facts(predicted, points, points.test, points.test_labels.tolist()),
+        "prior": prior_facts(run.found, points, points.test, points.test_labels.tolist()),
         "sentinels": None if noise is None else asdict(noise),
-        "actual": used_by(history, None if made is None else made.history, study.budget.rate),
+        "actual": actual,
         "beside": beside,
         "test_ids": points.test_ids,
         "history": [asdict(entry) for entry in rounds],
+        "quote_versus_actual": quote_versus_actual(quoted, actual),
     }
 
 
 def used_by(
-    history: History, predictions: History | None = None, rate: float | None = None
+    history: History,
+    predictions: History | None = None,
+    rate: float | None = None,
+    map_training: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what training and predictions used, a calibration by itself as quotes have it.
 
@@ -112,15 +114,16 @@ def used_by(
             "calibration_submissions": len(rounds),
             "calibration_qpu_seconds": None if used is None else seconds,
         }
+    if map_training and map_training.get("shots"):  # it has none in simulation
+        figures = ("shots", "submissions", "qpu_seconds", "wall_seconds")
+        found |= {f"map_{name}": map_training.get(name) for name in figures}
     return found
 
 
-def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
-    """Return the spectrum of the counts' kernel; a head has it, unless it completed rows."""
-    spectrum = None if head is None else head.spectrum
-    if isinstance(spectrum, Spectrum) and session.landmarks is None:
-        return spectrum
-    return Spectrum.of(session.problem.reading.kernel(session.table))
+def counted_spectrum(session: Training, head: FittedHead | None) -> Spectrum | None:
+    """Return the spectrum of the counts' kernel, which a head has unless it completed rows."""
+    spectrum = None if head is None or session.landmarks is not None else head.spectrum
+    return spectrum if isinstance(spectrum, Spectrum) else None
 
 
 def wall_seconds(history: History) -> float:
@@ -132,11 +135,10 @@ def wall_seconds(history: History) -> float:
     return max(rounds, history.rounds[-1].ended_at - history.started_at - history.idle_seconds)
 
 
-def _scores(
-    study: Study, points: Points, problem: Problem, prediction: Values | None
-) -> dict[str, Any]:
+def _scores(run: StudyRun) -> dict[str, Any]:
     """Return what the test points say about a head for classes, or about one for numbers."""
-    if study.data.task == "regression":
+    points, prediction = run.points, run.found
+    if run.study.data.task == "regression":
         if prediction is None:
             return {"task": "regression", "predictions": []}
         mean, target = float(points.train_labels.mean()), target_interval(prediction, points)
@@ -151,7 +153,7 @@ def _scores(
             "target_high": ends[1],
             "level": prediction.level,
         }
-    classes = [str(label) for label in problem.classes]
+    classes = [str(label) for label in run.session.problem.classes]
     if not isinstance(prediction, Prediction):
         names = (*CLASS_SCORES, "majority_accuracy")
         return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
@@ -230,39 +232,32 @@ PREFIXES = {
     CALIBRATION: "calibration_",
     MAP_TRAINING: "map_",
 }
+FIGURES = {"shots": "shots", "submissions": "submissions", "QPU seconds": "qpu_seconds"}
+FIGURES |= {"cost": "cost", "seconds": "wall_seconds"}
 
 
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what was quoted and used, training first, then everything; None where unknown."""
 
-    def cost(seconds: float | None) -> float | None:
-        rate = actual["rate"]
-        return None if seconds is None or rate is None else price(seconds, rate)
-
-    def in_all(figure: str) -> Any:
-        used = [actual.get(prefix + figure) for prefix in ("", *PREFIXES.values())]
-        known = [value for value in used if value is not None]
+    def used(figure: str, *prefixes: str) -> Any:
+        if figure == "cost":
+            seconds, rate = used("qpu_seconds", *prefixes), actual["rate"]
+            return None if seconds is None or rate is None else price(seconds, rate)
+        found = [actual.get(prefix + figure) for prefix in prefixes]
+        known = [value for value in found if value is not None]
         return sum(known) if known else None
 
-    seconds, total = in_all("qpu_seconds"), quoted.total
-    rows = [
-        ("shots", quoted.shots, actual["shots"]),
-        ("submissions", quoted.submissions, actual["submissions"]),
-        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"]),
-        ("cost", quoted.cost, cost(actual["qpu_seconds"])),
-        ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
-    ]
+    rows = [(name, getattr(quoted, figure), used(figure, "")) for name, figure in FIGURES.items()]
     if quoted.parts:
         rows += [
             (f"shots for {part.name}", part.shots, actual.get(f"{PREFIXES[part.name]}shots", 0))
             for part in quoted.parts
         ]
+        total = vars(quoted.total) | {"cost": quoted.total_cost}
+        total |= {"wall_seconds": quoted.total_wall_seconds}
         rows += [
-            ("shots in all", total.shots, in_all("shots")),
-            ("submissions in all", total.submissions, in_all("submissions")),
-            ("QPU seconds in all", total.qpu_seconds, seconds),
-            ("cost in all", quoted.total_cost, cost(seconds)),
-            ("seconds in all", quoted.total_wall_seconds, in_all("wall_seconds")),
+            (f"{name} in all", total[figure], used(figure, "", *PREFIXES.values()))
+            for name, figure in FIGURES.items()
         ]
     return [{"figure": name, "quoted": want, "actual": got} for name, want, got in rows]
 
@@ -288,11 +283,9 @@ class ValueScores:
     @classmethod
     def of(cls, truth: FloatArray, predicted: FloatArray, training_mean: float) -> "ValueScores":
         """Score predictions against the truth."""
-        squared = (predicted - truth) ** 2
-        plain = (truth - training_mean) ** 2
-        n_points = len(truth)
+        squared, plain = (predicted - truth) ** 2, (truth - training_mean) ** 2
         rmse, more = float(np.sqrt(squared.mean())), plain - squared
-        variance = float(np.var(truth))
+        variance, n_points = float(np.var(truth)), len(truth)
         return cls(
             rmse=rmse,
             # To first order: the deviation of a root is that of its square over twice the root.
@@ -303,3 +296,94 @@ class ValueScores:
             gain=float(more.mean()),
             gain_error=float(np.std(more) / np.sqrt(n_points)),
         )
+
+
+@dataclass(frozen=True)
+class ExactKernel:
+    """What a feature map gives without noise, and how it does among the training points."""
+
+    unknown: str = ""  # why it is not known
+    predicted: list[Any] | None = None  # of the test points; None where they are too many
+    n_trained: int = 0
+    learns: bool | None = None  # better than guessing by two standard errors; None: unknown
+    words: str = "a class has too few training points to judge it"  # how it does beside guessing
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What models without shots predict for the test points."""
+
+    exact: ExactKernel = field(default_factory=ExactKernel)
+    plain: dict[str, list[Any]] = field(default_factory=dict)  # by name
+    n_plain: int = 0  # training points that taught them
+
+
+def models_beside(study: Study, points: Points, feature_map: FeatureMap) -> Beside:
+    """Work out the models beside a study's run; plain ones see the user's own columns."""
+    exact = exact_kernel(study, points, feature_map)
+    if not len(points.test):
+        return Beside(exact)
+    train, test = points.train, points.test
+    if points.train_columns is not None and points.test_columns is not None:
+        train, test = points.train_columns, points.test_columns
+    return Beside(exact, *plain_predictions(train, test, points.train_labels))
+
+
+def exact_kernel(study: Study, points: Points, feature_map: FeatureMap) -> ExactKernel:
+    """Simulate a run's kernel and learn from it, by its SVM or a tuned ridge; or say why not."""
+    train, test, labels = points.train, points.test, points.train_labels
+    reps = study.feature_map.reps
+    svm, C = study.method.learner == "svm", study.method.C
+    n_qubits: int = getattr(feature_map, "num_qubits", None) or train.shape[1]
+    if n_qubits > MAX_QUBITS:
+        return ExactKernel(
+            f"{n_qubits} qubits are too many to simulate here; the most is {MAX_QUBITS}"
+        )
+    room = MAX_AMPLITUDES // 2**n_qubits
+    chosen = fold_scores.subsample(labels, min(MAX_EXACT, room), 0)
+    y, predicted = labels[chosen], None
+    try:
+        states = map_states(train[chosen], feature_map, reps)
+        known = fidelities(states)
+        learner = make_learner("svm" if svm else "ridge-loo")
+        head = learner.fit(KernelEstimate(known), Problem(y, C=C))
+        if 0 < len(test) <= room:
+            block = fidelities(map_states(test, feature_map, reps), states)
+            predicted = head.predict(block).tolist()
+    except (InputError, ImportError) as error:
+        return ExactKernel(str(error).rstrip("."))
+    judged = fold_scores.subsample(y, MAX_JUDGED, 0)
+    try:
+        learns, words = _judge(known[np.ix_(judged, judged)], y[judged], svm, C)
+    except InputError:  # a class without a point in some fold: there is nothing to cross-validate
+        return ExactKernel("", predicted, len(chosen))
+    return ExactKernel("", predicted, len(chosen), learns, words)
+
+
+def _judge(kernel: FloatArray, y: NDArray[Any], svm: bool, C: float) -> tuple[bool, str]:
+    """Return whether a kernel is better than guessing by cross-validation, and by how much."""
+    folds, head = fold_scores.repeated_folds(y), fold_scores.KernelHead(y, svm, C)
+    scores = fold_scores.score_folds(
+        "exact kernel", lambda fold: head.predict(kernel, fold), y, folds
+    )
+    guess = fold_scores.score_folds(*guessing(y), y, folds)
+    gap = fold_scores.difference(scores, guess)
+    words = (
+        f"{fold_scores.metric_names(y)[0]} {scores.means[0]:.2f} ± {scores.errors[0]:.2f} by "
+        f"cross-validation on {len(y)} training points, guessing {guess.means[0]:.2f}; {gap}"
+    )
+    return gap.clear, words
+
+
+def plain_predictions(
+    train: FloatArray, test: FloatArray, labels: NDArray[Any]
+) -> tuple[dict[str, list[Any]], int]:
+    """Return what plain, tuned models predict by name, and how many points taught them."""
+    affordable = max(MIN_PLAIN, min(MAX_PLAIN, MAX_CELLS // train.shape[1]))
+    chosen = fold_scores.subsample(labels, affordable, 0)
+    X = np.concatenate([train[chosen], test])
+    # Labels of test points are not looked at, but a model wants one for every row.
+    y = np.concatenate([labels[chosen], np.resize(labels[chosen], len(test))])
+    fold = Fold(np.arange(len(chosen)), np.arange(len(chosen), len(X)))
+    found = {name: predict(fold).tolist() for name, predict in baselines(X, y).items()}
+    return found, len(chosen)

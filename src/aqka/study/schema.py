@@ -3,10 +3,11 @@
 ``example.toml`` says what every key means; a key that is left out has the default given here.
 """
 
+import json
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
@@ -40,6 +41,7 @@ OWNERS = {
 }
 MODES = ("auto", "session", "batch", "job")
 
+T = TypeVar("T")
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Code = Annotated[
@@ -195,12 +197,6 @@ class BackendSection(Section):
             raise ValueError("options.account must be text: the name of a saved account")
         return self
 
-    def on(self, device: object) -> "BackendSection":
-        """Return it with the device that a run began on: the least busy may be another by now."""
-        if self.name != "ibm" or self.device is not None or not isinstance(device, str):
-            return self
-        return self.model_copy(update={"device": device})
-
     @property
     def code(self) -> dict[str, str]:
         """The keys that name code, with their ``module:function``."""
@@ -306,13 +302,18 @@ class Study(Section):
             raise ValueError(
                 "method.prior 'angles' answers classes, but data.task is 'regression'; leave it out"
             )
-        if self.backend.name == "light-cone" and self.method.design != "points":
+        if self.backend.name == "light-cone" and self.method.design == "pairs":
             raise ValueError(
-                f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"
+                f"backend.name {self.backend.name!r} measures points: leave method.design out"
             )
         if self.method.design != "pairs" and self.sentinels.points:
             raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")
         return self
+
+    def on(self, device: str | None) -> "Study":
+        """Return it with the device that a run began on: the least busy may be another by now."""
+        is_open = self.backend.name == "ibm" and self.backend.device is None
+        return self.changed("backend", device=device) if is_open else self
 
     def changed(self, section: str, **values: Any) -> "Study":
         """Return the study with other values in one of its sections."""
@@ -321,22 +322,7 @@ class Study(Section):
 
 
 def parse_study(text: str, name: str = "study") -> Study:
-    """Return the study that a TOML text describes, or say which line is wrong.
-
-    Examples
-    --------
-    >>> text = '''
-    ... [data]
-    ... source = "moons"
-    ... [budget]
-    ... train = "2e4 shots"
-    ... '''
-    >>> parse_study(text).budget.train
-    '2e4 shots'
-    >>> parse_study(text + "test_shot = 10")
-    Traceback (most recent call last):
-    aqka.errors.InputError: study, line 6: unknown key 'test_shot' in [budget]. Did you mean ...
-    """
+    """Return the study that a TOML text describes, or say which line is wrong."""
     refuse_secrets(text, None, name)
     if len(text) > MAX_STUDY_BYTES:
         raise InputError(f"{name} is longer than {MAX_STUDY_BYTES:,} bytes, the most there can be.")
@@ -354,6 +340,14 @@ def parse_study(text: str, name: str = "study") -> Study:
         return Study.model_validate(content)
     except pydantic.ValidationError as error:
         raise InputError(explain(error, Study, text, name)) from None
+
+
+def read_stored(kind: type[T], content: Any) -> T | None:
+    """Return what a run's results hold, as a dataclass; None where they do not."""
+    try:
+        return pydantic.TypeAdapter(kind).validate_json(json.dumps(content))
+    except pydantic.ValidationError:
+        return None
 
 
 def load_study(path: Path) -> tuple[Study, str]:

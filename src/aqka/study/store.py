@@ -18,11 +18,11 @@ from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.insight.validation import Validation, validate_points
 from aqka.learners import FittedHead
-from aqka.runs.audit import Audit, begun_history
+from aqka.runs.audit import begun_history
 from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import Head, make_head, read_head
-from aqka.runs.history import History, fold
-from aqka.runs.ledger import LEDGER_NAME, Ledger, is_there
+from aqka.runs.history import History
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.sessions import Training, Values
 from aqka.study.directory import (
     DATA_NAME,
@@ -39,7 +39,7 @@ from aqka.study.directory import (
 from aqka.study.feature_maps import feature_map, load_circuit, trainable_of
 from aqka.study.method import answers_of, begun_session, fit_head, prediction_session, runs_inverse
 from aqka.study.points import Points, load_points
-from aqka.study.schema import BackendSection, Study, load_study
+from aqka.study.schema import Study, load_study
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -87,28 +87,18 @@ class RunStore:
         return load_study(self.directory / STUDY_NAME)
 
     @property
-    def text(self) -> str:
-        """The study file."""
-        return self._study_file[1]
-
-    @property
     def study(self) -> Study:
-        """The study, as its file has it."""
-        return self._study_file[0]
-
-    @property
-    def begun_study(self) -> Study:
-        """The study with the design that its ledger has."""
-        if self.training is None:
-            return self.study
-        return self.study.changed("method", design=self.training.extent.design)
+        """The study, with the design that its results say it was settled on."""
+        study, design = self._study_file[0], self.results.get("design")
+        return study.changed("method", design=design) if design else study
 
     def begun(self) -> Prepared:
         """Return the run with its ledger's design, to be read: nothing makes its backend."""
-        is_own = self.study.feature_map.map not in BUILT_IN_MAPS
-        return Prepared(
-            self.begun_study, self.text, self.points, self.circuit() if is_own else None
-        )
+        assert self.training is not None, "the run has not begun"
+        study = self.study.changed("method", design=self.training.extent.design)
+        trained = self.results.get("map_training")
+        circuit = None if study.feature_map.is_built_in else self.circuit()
+        return Prepared(study, self._study_file[1], self.points, circuit, map_training=trained)
 
     @cached_property
     def points(self) -> Points:
@@ -148,13 +138,6 @@ class RunStore:
             try:
                 if history is not None:
                     check_seal(self.directory, history)
-                    named = self.results.get("run_id", history.run_id)
-                    if named != history.run_id:
-                        raise LedgerError(
-                            f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the "
-                            f"results beside it to {inert(named)}; restore the directory from a "
-                            "copy."
-                        )
                 return history
             except (InputError, LedgerError):
                 # Another process may have gone on since the ledger was read.
@@ -207,20 +190,11 @@ class RunStore:
             circuit = self.circuit()
         else:
             circuit = made.bind(made.first_theta(study.seed))
-        width = study.feature_map.qubits if circuit is None else circuit.num_parameters
-        if width != self.points.train.shape[1]:
-            raise InputError(
-                f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
-            )
         code = backend_code(study, self.directory, allow_code)
-        study = study.model_copy(update={"backend": self.same_device()})
-        trained = self.results.get("map_training")
-        more: Any = {"trainable": made, "untrained": untrained, "map_training": trained}
-        return Prepared(study, self.text, self.points, circuit, code, **more)
-
-    def same_device(self) -> BackendSection:
-        """Return the backend with the device that the run began on."""
-        return self.study.backend.on(self.results.get("backend"))
+        study, text = study.on(self.results.get("backend")), self._study_file[1]
+        more: Any = {name: self.results.get(name) for name in ("design_reason", "map_training")}
+        more |= {"trainable": made, "untrained": untrained}
+        return Prepared(study, text, self.points, circuit, code, **more)
 
 
 def write_results(directory: Path, results: bytes) -> None:
@@ -308,20 +282,16 @@ def _refuse(directory: Path, name: str, what: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class StudyRun:
-    """All that a report or a table of results needs of a run."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StudyRun(Prepared):
+    """What was prepared, and all that a report or a table of results needs of its run."""
 
     directory: Path
-    study: Study
-    text: str  # of the study file
-    points: Points
     session: Training  # with all that was measured
     history: History  # what its ledger says
     head: FittedHead | None
     found: Values | None  # classes or values of the test points; None before they are predicted
-    predictions: History | None  # what the ledger of the test points says
-    audits: dict[str, Audit]  # what the check of each ledger says, by name
+    ledgers: dict[str, History]  # what each says, by name; it may not be sound
     results: dict[str, Any]  # what stands in results.json
 
 
@@ -355,48 +325,35 @@ def load_study_run(store: RunStore) -> StudyRun:
     """Read a run of a study that has begun, finished or not."""
     prepared, history = store.begun(), store.training
     assert history is not None, "the run has not begun"
-    session, audits = begun_session(prepared, history), {"training": Audit.of(history)}
+    session, ledgers = begun_session(prepared, history), {"training": history}
     if store.map_training is not None:
-        audits["map training"] = Audit.of(store.map_training)
+        ledgers["map training"] = store.map_training
     head, found, made = None, None, None
     has_predictions = (store.directory / PREDICTIONS_NAME).is_dir()
     if has_predictions and session.done:
         try:
-            made = _read_predictions(store.directory / PREDICTIONS_NAME / LEDGER_NAME, history)
-            audits |= {} if made is None else {"predictions": Audit.of(made)}
+            path = store.directory / PREDICTIONS_NAME / LEDGER_NAME
+            kept = begun_history(path, sound=False)
+            if kept is not None:
+                check_parent(kept, history.run_id, path)
+                made = ledgers["predictions"] = kept
         except LedgerError as error:
-            audits["predictions"] = Audit.of_unreadable(error)
+            ledgers["predictions"] = History(problems=[str(error)])
     predicted = made is not None and made.sound and made.finished
     if predicted or (session.done and history.sealed is not None and not has_predictions):
         head, _ = fit_head(prepared, session, history)
-    if head is not None and made is not None and predicted:
+    if head is not None and made is not None:
         assert made.budget is not None
         tests = prediction_session(prepared, head, store.points.test, made.budget)
-        if tests.extent().items() <= made.facts.items():  # else it is of other points
-            replay(tests, made)
-            found = answers_of(tests, store.points)
+        replay(tests, made)
+        found = answers_of(tests, store.points)
     return StudyRun(
+        **vars(prepared),
         directory=store.directory,
-        study=prepared.study,
-        text=store.text,
-        points=store.points,
         session=session,
         history=history,
         head=head,
         found=found,
-        predictions=made,
-        audits=audits,
+        ledgers=ledgers,
         results=store.results,
     )
-
-
-def _read_predictions(path: Path, training: History) -> History | None:
-    """Return what the predictions' ledger says, sound or not; None where they are to begin."""
-    if not is_there(path):
-        return None
-    with Ledger(path) as ledger:
-        history = fold(ledger.entries())
-    if history.empty:
-        return None
-    check_parent(history, training.run_id, path)
-    return history

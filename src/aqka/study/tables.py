@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, FloatArray
 from aqka._util.text import did_you_mean, inert, is_encodable, read_number
 from aqka.errors import InputError
 from aqka.study._formats import CsvFile, ParquetFile, read_arrays, too_large
+
+if TYPE_CHECKING:
+    from aqka.study.schema import DataSection
 
 MAX_LABEL = 1000  # characters
 MAX_ID = 100
@@ -48,39 +51,25 @@ def point_names(ids: Sequence[str] | None, n_points: int) -> list[str]:
     return [name or f"row {k}" for k, name in enumerate(ids or [""] * n_points, start=1)]
 
 
-def read_table(
-    path: Path,
-    target: str | None,
-    features: Sequence[str] | None,
-    *,
-    labelled: bool = True,
-    id_column: str | None = None,
-    real: bool = False,
-    gaps: bool = False,
-) -> DataTable:
-    """Return the table of a .csv, .parquet or .npz file.
-
-    Points that are not ``labelled`` have empty labels; ``id_column`` holds their names; ``real``
-    labels are numbers; with ``gaps``, features may be missing.
-    """
-    name = inert(path.name)
+def read_table(path: Path, section: "DataSection", *, labelled: bool = True) -> DataTable:
+    """Return the table of a .csv, .parquet or .npz file; points without labels have empty ones."""
+    name, gaps = inert(path.name), section.missing == "median"
     if path.suffix.lower() == ".npz":
-        if features is not None and labelled:
+        if section.features is not None and labelled:
             raise InputError("data.features is for columns; an .npz file's array X is used whole.")
-        table = _from_arrays(path, (target or "y") if labelled else None, id_column)
+        table = _from_arrays(path, (section.target or "y") if labelled else None, section.id)
     else:
         file = open_columns(path)
-        if target is None and labelled:
+        if section.target is None and labelled:
             raise InputError(
                 f"data.target is missing: name the column of the labels in {name}, one of "
                 f"{inert(', '.join(file.header), 200)}."
             )
-        columns = _choose(file.header, target, features, name, id_column)
-        table = _from_columns(file, columns, target, id_column, gaps)
+        table = _from_columns(file, _choose(file.header, section, name), section)
     _check_table(table, name, labelled, gaps)
     texts: NDArray[Any] = table.y.astype(np.str_)  # now that it is sure to fit
     if labelled:
-        texts = (_as_values if real else _as_classes)(texts, name)
+        texts = (_as_values if section.task == "regression" else _as_classes)(texts, name)
     return table._replace(y=texts)
 
 
@@ -90,13 +79,9 @@ def open_columns(path: Path) -> CsvFile | ParquetFile:
 
 
 def _from_columns(
-    file: CsvFile | ParquetFile,
-    columns: list[str],
-    target: str | None,
-    id_column: str | None,
-    gaps: bool,
+    file: CsvFile | ParquetFile, columns: list[str], section: "DataSection"
 ) -> DataTable:
-    """Return the table of a file with a header."""
+    target, id_column, gaps = section.target, section.id, section.missing == "median"
     # A feature that is no column of the file stands for a text of one.
     split = [(c, None) if c in file.header else c.rsplit("=", 1) for c in columns]
     extra = [column for column in (target, id_column) if column is not None]
@@ -188,20 +173,15 @@ def no_column(name: str, column: str, known: Iterable[str], kind: str = "column"
     )
 
 
-def _choose(
-    header: list[str],
-    target: str | None,
-    features: Sequence[str] | None,
-    name: str,
-    id_column: str | None,
-) -> list[str]:
+def _choose(header: list[str], section: "DataSection", name: str) -> list[str]:
     """Return the columns of the features; refuse columns that the file does not have."""
+    target, features = section.target, section.features
     if len(header) > MAX_COLUMNS:
         raise too_large(name)
     if len(set(header)) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
-    named = [column for column in (target, id_column) if column is not None]
+    named = [column for column in (target, section.id) if column is not None]
     for column in (*named, *(features or ())):
         source, sign, _ = column.rpartition("=")
         is_text = bool(sign) and column not in named
@@ -281,7 +261,6 @@ def _check_table(table: DataTable, name: str, labelled: bool, gaps: bool) -> Non
 
 
 def _as_values(labels: NDArray[Any], name: str) -> FloatArray:
-    """Return targets as numbers, or say which is none."""
     read = [read_number(str(label)) for label in labels]
     for row, number in enumerate(read, start=1):
         if number is None or not abs(number) <= LARGEST:

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +12,12 @@ from scipy.stats import binom, chi2, norm
 from aqka._util.arrays import FloatArray, IntArray, as_kernel
 from aqka._util.optional import require
 from aqka.backends import Backend
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import Plan, ShotPlan
 from aqka.errors import InputError
 
 MakeBackend = Callable[[int], Backend]
 
-FALSE_ALARM = 1e-6
-"""Chance that a correct backend with fresh randomness fails one of the statistical checks."""
+FALSE_ALARM = 1e-6  # chance that a correct, freshly random backend fails a statistical check
 
 TAGS = 8  # runs that are compared with each other
 
@@ -58,27 +58,22 @@ def check_backend(
     >>> check_backend(lambda seed: MatrixBackend(kernel, seed=seed), kernel)
     """
     kernel = as_kernel(exact_kernel, "exact_kernel", square=False)
-    check_shape(make_backend, kernel)
+    shape = make_backend(0).shape
+    assert shape == kernel.shape, f"shape is {shape}, the kernel's is {kernel.shape}"
     check_small_plans(make_backend)
     check_rows_outside(make_backend)
     check_description(make_backend)
     check_stable_fingerprint(make_backend)
-    check_recovery(make_backend)
+    check_recovery(make_backend, small_plan([0], [0], [5]))
     check_usage(make_backend)
     check_exact_kernel(make_backend, kernel)
     check_mean(make_backend, kernel, shots=shots)
     check_flips(make_backend, kernel, shots=shots)
     check_fresh_randomness(make_backend, kernel, shots=shots)
     if deterministic or make_backend(0).replayable:
-        check_determinism(make_backend, shots=shots)
-    check_pickling(make_backend, same_hits=deterministic)
+        check_determinism(make_backend, every_pair(kernel, shots))
+    check_pickling(make_backend, every_pair(kernel, 50), same_hits=deterministic)
     check_many_rows(make_backend, kernel, rows=rows)
-
-
-def check_shape(make_backend: MakeBackend, kernel: FloatArray) -> None:
-    """Assert that the backend's shape is the kernel's."""
-    shape = make_backend(0).shape
-    assert shape == kernel.shape, f"shape is {shape}, the kernel's is {kernel.shape}"
 
 
 def check_small_plans(make_backend: MakeBackend) -> None:
@@ -92,13 +87,17 @@ def check_small_plans(make_backend: MakeBackend) -> None:
 def check_rows_outside(make_backend: MakeBackend) -> None:
     """Assert that a plan naming a point the backend does not have is refused at submission."""
     backend = make_backend(0)
-    n_rows, n_cols = backend.shape
-    for plan in (small_plan([n_rows], [0], [1]), small_plan([0], [n_cols], [1])):
-        try:
-            backend.submit(plan, "outside")
-        except InputError:
-            continue
-        raise AssertionError(f"pair ({plan.rows[0]}, {plan.cols[0]}) is outside {backend.shape}")
+    for i, j in ((backend.shape[0], 0), (0, backend.shape[1])):
+        check_refused(backend, small_plan([i], [j], [1]), f"pair ({i}, {j}) is outside")
+
+
+def check_refused(backend: Backend, plan: Plan, what: str) -> None:
+    """Assert that a plan of what a backend does not have is refused at submission."""
+    try:
+        backend.submit(plan, "outside")
+    except InputError:
+        return
+    raise AssertionError(f"{what} of {backend.shape}, and its plan must be refused")
 
 
 def check_mean(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> None:
@@ -118,11 +117,8 @@ def check_flips(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) ->
     bits, plan = backend.flipped_bits, every_pair(kernel, shots)
     if bits is None:
         return
-    counting = replace(plan, bits=bits)
-    flips = backend.collect(backend.submit(counting, "flips"))
-    expected = (len(plan), bits + 1)
-    assert np.shape(flips) == expected, f"expected flips of shape {expected}, got {np.shape(flips)}"
-    _check_mean(counting.checked(flips)[:, 0], plan, kernel, shots)
+    flips = run_plan(backend, replace(plan, bits=bits), "flips")
+    _check_mean(flips[:, 0], plan, kernel, shots)
 
 
 def _check_mean(hits: IntArray, plan: ShotPlan, kernel: FloatArray, shots: int) -> None:
@@ -172,29 +168,30 @@ def check_fresh_randomness(make_backend: MakeBackend, kernel: FloatArray, *, sho
         )
 
 
-def check_determinism(make_backend: MakeBackend, *, shots: int) -> None:
-    """Assert that seed and tag fix the hits, whatever else the backend has run."""
-    plan = every_pair(np.zeros(make_backend(0).shape), shots)
-    expected = run_plan(make_backend(3), plan, "again")
+def check_determinism(make_backend: MakeBackend, plan: Plan) -> None:
+    """Assert that seed and tag fix what is seen, whatever else the backend has run."""
     other = make_backend(3)
     run_plan(other, plan, "something else")
-    assert np.array_equal(expected, run_plan(other, plan, "again")), (
-        "the same seed and tag must give the same hits"
+    assert same_answers(plan, run_plan(make_backend(3), plan, "again"), other, "again"), (
+        "the same seed and tag must give the same counts"
     )
 
 
-def check_pickling(make_backend: MakeBackend, *, same_hits: bool = True) -> None:
+def check_pickling(make_backend: MakeBackend, plan: Plan, *, same_hits: bool = True) -> None:
     """Assert that a backend survives pickling, before and after it has run something."""
     backend = make_backend(4)
-    plan = every_pair(np.zeros(backend.shape), 50)
     fresh = pickle.loads(pickle.dumps(backend))
-    hits = run_plan(backend, plan, "pickled")
-    used = pickle.loads(pickle.dumps(backend))
-    for copy in (fresh, used):
-        repeated = run_plan(copy, plan, "pickled")
-        assert not same_hits or np.array_equal(hits, repeated), (
-            "a pickled backend must give the same hits"
+    seen = run_plan(backend, plan, "pickled")
+    for copy in (fresh, pickle.loads(pickle.dumps(backend))):
+        assert same_answers(plan, seen, copy, "pickled") or not same_hits, (
+            "a pickled backend must give the same counts"
         )
+
+
+def same_answers(plan: Plan, seen: Any, backend: Backend, tag: str) -> bool:
+    """Return whether a backend gives the answer that was seen."""
+    first, again = (plan.answer_to_ledger(a) for a in (seen, run_plan(backend, plan, tag)))
+    return all(np.array_equal(first[name], again[name]) for name in first)
 
 
 def check_many_rows(make_backend: MakeBackend, kernel: FloatArray, *, rows: int) -> None:
@@ -216,19 +213,20 @@ def every_pair(kernel: FloatArray, shots: int) -> ShotPlan:
     return ShotPlan(i.ravel(), j.ravel(), np.full(kernel.size, shots))
 
 
-def run_plan(backend: Backend, plan: ShotPlan, tag: str) -> IntArray:
-    """Return the hits of a plan, checked."""
-    hits: IntArray = backend.collect(backend.submit(plan, tag))
-    check_hits(hits, plan)
-    return hits
+def run_plan(backend: Backend, plan: Plan, tag: str) -> Any:
+    """Return what comes back for a plan, checked."""
+    return checked_answer(plan, backend.collect(backend.submit(plan, tag)))
 
 
-def check_hits(hits: IntArray, plan: ShotPlan) -> None:
-    """Assert that hits are counts that fit their plan."""
-    assert isinstance(hits, np.ndarray), f"hits must be an array, got {type(hits).__name__}"
-    assert hits.dtype.kind in "iu", f"hits must be whole numbers, got dtype {hits.dtype}"
-    assert hits.shape == (len(plan),), f"expected {len(plan)} hits, got shape {hits.shape}"
-    assert np.all((hits >= 0) & (hits <= plan.shots)), "hits must lie within [0, shots]"
+def checked_answer(plan: Plan, answer: Any) -> Any:
+    """Return an answer; assert that it fits its plan, and that hits are an array of counts."""
+    if isinstance(plan, ShotPlan):
+        assert isinstance(answer, np.ndarray), f"hits must be an array, got {type(answer).__name__}"
+        assert answer.dtype.kind in "iu", f"hits must be whole numbers, got dtype {answer.dtype}"
+    try:
+        return plan.checked(answer)
+    except InputError as error:
+        raise AssertionError(f"the answer does not fit its plan: {error}") from error
 
 
 def _is_text(value: object) -> bool:
@@ -266,10 +264,9 @@ def check_stable_fingerprint(make_backend: MakeBackend) -> None:
     )
 
 
-def check_recovery(make_backend: MakeBackend) -> None:
+def check_recovery(make_backend: MakeBackend, plan: Plan) -> None:
     """Assert that recovery finds nothing that was not submitted, and a ticket that is good."""
     backend = make_backend(7)
-    plan = small_plan([0], [0], [5])
     unknown = backend.recover(plan, "never submitted")
     assert unknown is None, f"recover must give None for a plan never submitted, got {unknown!r}"
     backend.submit(plan, "recovered")
@@ -278,7 +275,7 @@ def check_recovery(make_backend: MakeBackend) -> None:
         assert isinstance(ticket, str), (
             f"recover must give None or a ticket, got {type(ticket).__name__}"
         )
-        check_hits(backend.collect(ticket), plan)
+        checked_answer(plan, backend.collect(ticket))
 
 
 def check_usage(make_backend: MakeBackend) -> None:

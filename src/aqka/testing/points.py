@@ -1,7 +1,5 @@
 """What a backend that measures points must do: a suite to run over your own."""
 
-import pickle
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, norm
@@ -10,12 +8,20 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import Backend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts, bits_of
-from aqka.core.point_plans import OutcomePlan, PointPlan
+from aqka.core.point_plans import PointPlan
 from aqka.core.points import MAX_DENSE_QUBITS
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 from aqka.estimates.readout import confusion_matrices
-from aqka.testing.backends import FALSE_ALARM, MakeBackend
+from aqka.testing.backends import (
+    FALSE_ALARM,
+    MakeBackend,
+    check_determinism,
+    check_pickling,
+    check_recovery,
+    check_refused,
+    run_plan,
+)
 
 TAGS = 4  # runs that are compared with each other
 CALIBRATION_ERRORS = 5.0  # standard errors that an entry of the confusion may be off
@@ -75,61 +81,36 @@ def check_point_backend(
     )
     check_small_plans(backend, letters)
     check_plans_outside(backend, letters)
-    check_recovery(make_backend(7), letters)
+    check_recovery(make_backend, _every_row(p[:1], letters, 5))
     check_distribution(make_backend, letters, p, shots=shots)
     check_calibration(make_backend(4), confusion, shots=shots)
     if deterministic or backend.replayable:
-        check_determinism(make_backend, letters)
-
-
-def run_points(backend: Backend, plan: OutcomePlan, tag: str) -> OutcomeCounts:
-    """Return the outcomes of a plan, checked."""
-    answer = backend.collect(backend.submit(plan, tag))
-    assert isinstance(answer, OutcomeCounts), (
-        f"the answer to a plan of points must be OutcomeCounts, got {type(answer).__name__}"
-    )
-    try:
-        return plan.checked(answer)
-    except InputError as error:
-        raise AssertionError(f"the outcomes do not fit their plan: {error}") from error
+        points = np.arange(backend.shape[0])
+        measured = PointPlan(points, 0 * points, np.full(len(points), 50), letters)
+        for plan in (measured, _both_references(50, letters.shape[1])):
+            check_determinism(make_backend, plan)
+            check_pickling(make_backend, plan)
 
 
 def check_small_plans(backend: Backend, letters: IntArray) -> None:
     """Assert that no row, a row without shots, and rows of different shots all work."""
     none = np.zeros(0, dtype=np.int64)
-    assert len(run_points(backend, PointPlan(none, none, none, letters), "empty").rows) == 0
+    assert len(run_plan(backend, PointPlan(none, none, none, letters), "empty").rows) == 0
     no_shots = np.zeros(1, dtype=np.int64)
     plan = PointPlan(no_shots, no_shots, no_shots, letters)
-    assert run_points(backend, plan, "no shots").counts.sum() == 0
+    assert run_plan(backend, plan, "no shots").counts.sum() == 0
     last, setting = backend.shape[0] - 1, len(letters) - 1
     rows = np.array([[0, 0, 1], [last, setting, 12], [0, 0, 0], [0, setting, 5]])
-    run_points(backend, PointPlan(rows[:, 0], rows[:, 1], rows[:, 2], letters), "uneven")
+    run_plan(backend, PointPlan(rows[:, 0], rows[:, 1], rows[:, 2], letters), "uneven")
 
 
 def check_plans_outside(backend: Backend, letters: IntArray) -> None:
     """Assert that a plan of a point or of qubits that are not there is refused at submission."""
     one = np.zeros(1, dtype=np.int64)
     wider = np.concatenate([letters, letters[:, :1]], axis=1)
-    for plan, what in (
-        (PointPlan(one + backend.shape[0], one, one + 1, letters), "a point that is not there"),
-        (PointPlan(one, one, one + 1, wider), "a qubit that is not there"),
-    ):
-        try:
-            backend.submit(plan, "outside")
-        except InputError:
-            continue
-        raise AssertionError(f"a plan with {what} must be refused")
-
-
-def check_recovery(backend: Backend, letters: IntArray) -> None:
-    """Assert that recovery finds nothing that was not submitted, and a ticket that is good."""
-    one = np.zeros(1, dtype=np.int64)
-    plan = PointPlan(one, one, one + 5, letters)
-    assert backend.recover(plan, "never submitted") is None, "recover found what was not submitted"
-    backend.submit(plan, "recovered")
-    ticket = backend.recover(plan, "recovered")
-    if ticket is not None:
-        plan.checked(backend.collect(ticket))
+    outside = PointPlan(one + backend.shape[0], one, one + 1, letters)
+    check_refused(backend, outside, "a point is outside")
+    check_refused(backend, PointPlan(one, one, one + 1, wider), "a qubit is outside")
 
 
 def check_distribution(
@@ -143,7 +124,7 @@ def check_distribution(
     plan = _every_row(p, letters, shots)
     backend = make_backend(2)
     many = letters.shape[1] > MAX_DENSE_QUBITS
-    counts = np.stack([_dense(run_points(backend, plan, f"tag {k}"), p, many) for k in range(TAGS)])
+    counts = np.stack([_dense(run_plan(backend, plan, f"tag {k}"), p, many) for k in range(TAGS)])
     assert TAGS == 1 or np.any(counts[0] != counts[1]) or np.all(np.isin(p, (0.0, 1.0))), (
         "another tag must give fresh outcomes"
     )
@@ -164,23 +145,6 @@ def check_distribution(
         assert np.all(seen[expected < 1e-9 * shots] == 0), "an impossible outcome was seen"
 
 
-def check_determinism(make_backend: MakeBackend, letters: IntArray) -> None:
-    """Assert that seed and tag fix the outcomes, in other processes too."""
-    points = np.arange(make_backend(0).shape[0])
-    zero = np.zeros_like(points)
-    measured = PointPlan(points, zero, zero + 50, letters)
-    plan: OutcomePlan
-    for plan in (measured, _both_references(50, letters.shape[1])):
-        expected = run_points(make_backend(3), plan, "again")
-        other = pickle.loads(pickle.dumps(make_backend(3)))
-        run_points(other, plan, "something else")
-        found = run_points(pickle.loads(pickle.dumps(other)), plan, "again")
-        for name in ("rows", "outcomes", "counts"):
-            assert np.array_equal(getattr(expected, name), getattr(found, name)), (
-                "the same seed and tag must give the same outcomes"
-            )
-
-
 def check_calibration(backend: Backend, confusion: ArrayLike | None, *, shots: int) -> None:
     """Assert that reference states are prepared and read, with the readout errors that are known.
 
@@ -189,18 +153,13 @@ def check_calibration(backend: Backend, confusion: ArrayLike | None, *, shots: i
     assert backend.n_qubits is not None
     n_qubits = backend.n_qubits
     both = _both_references(3, n_qubits)
-    run_points(backend, both.cut_to([0, 3]), "one reference state")
-    run_points(backend, both.cut_to([0, 0]), "no reference state")
-    try:
-        backend.submit(_both_references(5, n_qubits + 1), "wider")
-    except InputError:
-        pass
-    else:
-        raise AssertionError("a calibration of a qubit that is not there must be refused")
+    run_plan(backend, both.cut_to([0, 3]), "one reference state")
+    run_plan(backend, both.cut_to([0, 0]), "no reference state")
+    check_refused(backend, _both_references(5, n_qubits + 1), "a calibrated qubit is outside")
     plan = _both_references(shots, n_qubits)
     assert backend.recover(plan, "never calibrated") is None, "recover found what was not submitted"
     try:
-        found = confusion_matrices(run_points(backend, plan, "calibration"), n_qubits)
+        found = confusion_matrices(run_plan(backend, plan, "calibration"), n_qubits)
     except InputError as error:
         raise AssertionError(f"reference states are not read as they are: {error}") from error
     right = found[:, [0, 1], [0, 1]]

@@ -10,7 +10,6 @@ from aqka import JobError, MatrixBackend, TransientError, acquire
 from aqka.backends import RuntimeBackend
 from aqka.backends.job_service import tell_passing_errors, wait_for_result
 from aqka.cli.options import leaving_resumable
-from aqka.runs import Patience
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.fake_runtime import FakeJob, FakeRuntime
 
@@ -28,8 +27,9 @@ X = np.random.default_rng(0).uniform(0, 1, (4, 2))
         (OSError(SAID), TransientError),
     ],
 )
-def test_a_refusal_is_told_without_the_key(error, kind):
-    with pytest.raises(kind, match="1234: job refused") as told, tell_passing_errors():
+def test_a_refusal_is_told_without_the_key(error, kind, tmp_path):
+    service = FakeRuntime(tmp_path)
+    with pytest.raises(kind, match="1234: job refused") as told, tell_passing_errors(service):
         raise error
     assert KEY[:20] not in str(told.value)
 
@@ -66,12 +66,11 @@ def test_a_ledger_and_a_terminal_never_see_the_key(tmp_path, monkeypatch, capsys
             200,
             "aqka",  # whose first round is not the whole budget
             directory=tmp_path / "run",
-            patience=Patience(failed_rounds=2),
         )
     assert not any(KEY[:20] in str(warning.message) for warning in warned)
     with Ledger(tmp_path / "run" / LEDGER_NAME) as ledger:
         reasons = [entry.body["reason"] for entry in ledger.read() if entry.kind == "failed"]
-    assert len(reasons) == 2
+    assert len(reasons) == 3
     assert all("1234: job refused" in reason for reason in reasons)
     for path in tmp_path.glob("run/*"):
         assert KEY[:20].encode() not in path.read_bytes()

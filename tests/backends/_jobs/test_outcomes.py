@@ -22,7 +22,7 @@ def test_rows_stand_side_by_side_and_are_read_back():
     dealt = DealtRows.of(CHUNK, 0, DEAL, None)
     values = np.arange(12.0).reshape(6, 2) + 1
     laid = dealt.side_by_side(values, values[:0])
-    assert laid.shape == (2, 4, 2)
+    assert laid.shape == (2, 8)
     assert laid.reshape(8, 2)[dealt.slots].tolist() == values.tolist()
     assert (laid.reshape(8, 2).sum(axis=1) == 0).sum() == 2
     bits, seen = dealt.read(result_of(8), 8, "job")

@@ -6,7 +6,8 @@ from qiskit.providers import BackendV2, Options
 from qiskit.transpiler import InstructionProperties, Target
 
 from aqka.backends._jobs.transpile import Transpiler
-from aqka.backends.circuits import fidelity_circuit, zz_feature_map
+from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.feature_maps import built_in_map
 
 
 class Chip(BackendV2):
@@ -59,4 +60,4 @@ def grid(rows, columns, rng, **rest):
 
 def pairs_circuit(n_qubits, chip):
     """The transpiled fidelity circuit of the ZZ map, whose interaction graph is a line."""
-    return Transpiler(chip)(fidelity_circuit(zz_feature_map(n_qubits)))
+    return Transpiler(chip)(fidelity_circuit(built_in_map("zz", n_qubits)))

@@ -24,14 +24,14 @@ def test_every_tile_has_its_own_parameters_and_register(tiled):
     shape, places, whole = tiled
     assert [register.name for register in whole.circuit.cregs] == [place.name for place in places]
     assert whole.circuit.num_parameters == len(places) * shape.circuit.num_parameters
-    assert sorted(whole.columns) == list(range(whole.circuit.num_parameters))
+    assert sorted(whole.order) == list(range(whole.circuit.num_parameters))
 
 
 def test_the_whole_is_the_product_of_its_tiles(tiled):
     """Bound to values of its own, each tile is the small circuit, and idle qubits stay idle."""
     shape, places, whole = tiled
     values = np.random.default_rng(0).uniform(0, 3, (1, len(places), shape.circuit.num_parameters))
-    bound = whole.circuit.assign_parameters(whole.flat(values)[0])
+    bound = whole.circuit.assign_parameters(whole.values(values.reshape(1, -1))[0])
     bound.remove_final_measurements()
     expected = QuantumCircuit(8)
     for place, own in zip(places, values[0], strict=True):
@@ -44,7 +44,7 @@ def test_the_whole_is_the_product_of_its_tiles(tiled):
 def test_parts_are_what_the_whole_is(tiled):
     shape, places, whole = tiled
     values = np.random.default_rng(1).uniform(0, 3, (5, len(places), shape.circuit.num_parameters))
-    flat = whole.flat(values)
+    flat = whole.values(values.reshape(5, -1))
     parts = split_circuit(whole.circuit)
     assert [part.name for part in parts] == [place.name for place in places]
     for k, part in enumerate(parts):

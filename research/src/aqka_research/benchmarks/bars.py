@@ -19,6 +19,18 @@ class Bar:
     reached: bool | None = None
 
 
+def times(ratio: float) -> str:
+    """Return a ratio as all bars write it.
+
+    Examples
+    --------
+    >>> times(1192.4), times(46.83), times(0.9)
+    ('1,192 ×', '46.8 ×', '0.90 ×')
+    """
+    digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
+    return f"{ratio:,.{digits}f} ×"
+
+
 def bar_table(bars: Iterable[Bar]) -> str:
     """Return measured figures beside their targets."""
     words = {True: "yes", False: "**no**", None: ""}

@@ -26,7 +26,10 @@ def page(run: PageRun) -> list[str]:
         cells = (f"{bill.shots:,}", f"{bill.executions:,}", str(bill.jobs), duration(bill.seconds))
         rows.append(
             (
-                *(step.name, f"{demo.mean(step.name)[0]:.1%}", *cells, f"${bill.cost:,.0f}"),
+                step.name,
+                f"{demo.mean(step.name)[0]:.1%}",
+                *cells,
+                f"${bill.cost:,.0f}",
                 "" if np.isinf(before) else saved,
             )
         )

@@ -46,7 +46,7 @@ SMALLEST = 1e-6
 PAULIS = np.array([np.eye(2), [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
 Kernels = tuple[FloatArray, FloatArray]
-"""Of the training points, and of new points with them."""
+"""The kernel of the training points, and that of new points with them."""
 
 
 def measured(backend: StatevectorBackend, shots: int) -> PointTable:
@@ -237,8 +237,8 @@ def section(run: PageRun) -> list[str]:
     free: dict[str, dict[str, str]] = {
         "correlation": {},
         "agreement": {
-            words: f"{np.mean([control[name][f'agreement, {who}'] for name in names]):.3f}"
-            for who, words in (("classical", "classical, no shots"), ("majority", MAJORITY))
+            words: f"{np.mean([control[name][f'agreement, {which}'] for name in names]):.3f}"
+            for which, words in (("classical", "classical, no shots"), ("majority", MAJORITY))
         },
     }
     blocks = []

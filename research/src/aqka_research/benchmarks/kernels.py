@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from aqka.backends.statevector import StatevectorBackend
-from aqka_research.benchmarks.bars import Bar, fastest
+from aqka_research.benchmarks.bars import Bar, fastest, times
 from aqka_research.figures.page import PageRun
 
 Kernel = Callable[[np.ndarray], np.ndarray]
@@ -61,7 +61,7 @@ def against_product(n_qubits: int, n_points: int) -> Bar:
     )
     return Bar(
         f"exact kernel, {n_qubits} qubits, N = {n_points}, beside the bare product of the states",
-        f"{ours / product:.2f} × its time, {1e3 * ours:.3g} ms",
+        f"{times(ours / product)} its time, {1e3 * ours:.3g} ms",
         f"≤ {PRODUCT} ×",
         ours <= PRODUCT * product,
     )
@@ -71,7 +71,7 @@ def against(
     peer: str, kernel: Kernel, n_qubits: int, n_points: int, target: float | None = None
 ) -> Bar:
     """Compare with a peer's way to the same kernel, after a warm-up on three points."""
-    what = f"exact kernel, {n_qubits} qubits, N = {n_points}, beside {kernel.__doc__}"
+    what = peer_title(kernel, n_qubits, n_points)
     if find_spec(peer) is None:
         return Bar(what, f"{peer} is not installed")
     X = data(n_points, n_qubits)
@@ -80,9 +80,19 @@ def against(
     (other,) = fastest([lambda: theirs.append(kernel(X))], repeats=1)
     (ours,) = fastest([lambda: StatevectorBackend(X).kernel()], repeats=7)
     difference = float(np.abs(theirs[0] - StatevectorBackend(X).kernel()).max())
+    return peer_bar(what, other, ours, difference, target)
+
+
+def peer_title(kernel: Kernel, n_qubits: int, n_points: int) -> str:
+    """Return what a comparison with a peer is called."""
+    return f"exact kernel, {n_qubits} qubits, N = {n_points}, beside {kernel.__doc__}"
+
+
+def peer_bar(what: str, other: float, ours: float, difference: float, target: float | None) -> Bar:
+    """Return a peer's seconds beside ours; the summary quotes the first of them."""
     return Bar(
         what,
-        f"{other / ours:,.3g} × faster ({other:.3g} s against {ours:.3g} s; largest difference "
+        f"{times(other / ours)} faster ({other:.3g} s against {ours:.3g} s; largest difference "
         f"{difference:.0e})",
         "" if target is None else f"≥ {target:,.0f} ×",
         None if target is None else other >= target * ours,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
-from aqka_research.benchmarks.bars import Bar
+from aqka_research.benchmarks.bars import Bar, times
 from aqka_research.figures.page import PageRun
 
 POINTS = 1000
@@ -78,10 +78,10 @@ def load_bars(n_points: int) -> list[Bar]:
         report = cpu_seconds("report", study.parent / "run")
     one = eigh_seconds(n_points)
     return [
-        Bar(f"aqka run with its report, N = {n_points}", f"{run / one:.0f} × eigh, {run:.1f} s"),
+        Bar(f"aqka run with its report, N = {n_points}", f"{times(run / one)} eigh, {run:.1f} s"),
         Bar(
             f"aqka report, N = {n_points}",
-            f"{report / one:.0f} × eigh, {report:.1f} s",
+            f"{times(report / one)} eigh, {report:.1f} s",
             f"≤ {REPORT_SECONDS:.0f} s",
             report <= REPORT_SECONDS,
         ),

@@ -15,11 +15,14 @@ SECTIONS: dict[str, Callable[[PageRun], list[Bar]]] = {
     "Noisy kernels, one thread": noisy.measure,
     "Points": points.measure,
 }
+SEEDS = range(4)
+"""What the sections draw their points and shots with."""
 PEERS = ("qiskit", "qiskit-aer", "qiskit-machine-learning", "pennylane", "squlearn", "qulacs")
 
 
 def page(run: PageRun) -> list[str]:
     """Measure, and write the page."""
+    run.seeds.update(SEEDS)
     checks = [check() for check in agreement.CHECKS[: run.pick(None, 3, 1)]]
     blocks = [
         "# Benchmarks",

@@ -104,9 +104,13 @@ def section(run: PageRun) -> list[str]:
             covered.append(found["coverage"])
             rows.append(
                 (
-                    *(str(cell["qubits"]), f"{cell['shots']:,}", f"{cell['noise']:.0%}", name),
+                    str(cell["qubits"]),
+                    f"{cell['shots']:,}",
+                    f"{cell['noise']:.0%}",
+                    name,
                     *(f"{error:.4f}" for error in found["errors"]),
-                    *(str(found["rank"]), f"{found['p']:.1g}"),
+                    str(found["rank"]),
+                    f"{found['p']:.1g}",
                     "" if found["ratio"] is None else f"{found['ratio']:.2f}",
                     f"{found['coverage']:.3f}",
                 )

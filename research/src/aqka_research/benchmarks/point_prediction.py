@@ -108,8 +108,13 @@ def section(run: PageRun) -> list[str]:
         wrong.append((mean["wrong"], worst, mean["cover"]))
         rows.append(
             (
-                *(kind, str(len(found)), str(shots), f"{mean['cover']:.1%}"),
-                *(f"{mean['settled']:.0%}", f"{mean['wrong']:.2%}", f"{worst:.1%}"),
+                kind,
+                str(len(found)),
+                str(shots),
+                f"{mean['cover']:.1%}",
+                f"{mean['settled']:.0%}",
+                f"{mean['wrong']:.2%}",
+                f"{worst:.1%}",
             )
         )
     header = ("kernel", "tasks", "S", f"{LEVEL:.0%} intervals cover", "settled", "settled wrongly")

@@ -12,7 +12,6 @@ from aqka import MatrixBackend, Problem, Training, acquire
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.demo.tasks import Task
 from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.learners import DEFAULT_LEARNER, FittedHead, make_learner
@@ -24,11 +23,12 @@ from aqka_research.circuit_tasks import by_kind, circuit_tasks, draw, points_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 
 MOST_POINTS = 100
 """Training points of the tasks that are looked at."""
 FEW_POINTS = 60
-"""Of those that intervals and splits are measured on, many times over."""
+"""Training points of the tasks that intervals and splits are measured on, many times over."""
 TRAINING_SHOTS = 16  # a pair
 LEVELS = [4.0**k for k in range(6)]  # test shots a pair
 AGREEMENTS = (0.9, 0.95)
@@ -170,7 +170,7 @@ def splits(cell: Cell) -> Result:
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.predict(task.test_kernel)
     found = []
-    for share in (split_budget(budget, n_train, n_new).train / budget, *SHARES):
+    for share in (split_budget(budget, n_train, n_new, "pairs").train / budget, *SHARES):
         training = MatrixBackend(task.kernel, seed=seed)
         session = acquire(training, task.y, round(share * budget), "uniform", seed=seed)
         test = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
@@ -233,12 +233,13 @@ def _savings_table(run: PageRun, names: list[str], seeds: int) -> str:
                 rows.append(
                     (
                         f"`{learner}`, {kind}",
-                        *(f"{agreement:.0%}", f"{len(reached)} of {len(mine)}"),
+                        f"{agreement:.0%}",
+                        f"{len(reached)} of {len(mine)}",
                         *_with_ratios(reached),
                         f"{np.exp(ratio):.1f} ×" if level == 0 else "",
                         *(
-                            mean_and_error(control[names[k]][f"agreement, {who}"] for k in mine)
-                            for who in ("classical", "majority")
+                            mean_and_error(control[names[k]][f"agreement, {which}"] for k in mine)
+                            for which in ("classical", "majority")
                         ),
                     )
                 )
@@ -300,8 +301,8 @@ def _coverage_table(run: PageRun, names: list[str], few: list[str], seeds: int) 
 def _split_table(run: PageRun, few: list[str], seeds: int) -> str:
     control = controls(run, few, seeds)
     free = [
-        f"{np.mean([control[name][f'agreement, {who}'] for name in few]):.1%}"
-        for who in ("classical", "majority")
+        f"{np.mean([control[name][f'agreement, {which}'] for name in few]):.1%}"
+        for which in ("classical", "majority")
     ]
     rows = []
     for n_new in run.pick(NEW_POINTS, NEW_POINTS[:1], NEW_POINTS[:1]):
@@ -312,7 +313,7 @@ def _split_table(run: PageRun, few: list[str], seeds: int) -> str:
                 for seed in range(seeds)
             ]
             found = np.array([one["agreement"] for one in run.cells(splits, cells)])
-            share = split_budget(10**6, FEW_POINTS, n_new).train / 10**6
+            share = split_budget(10**6, FEW_POINTS, n_new, "pairs").train / 10**6
             means = (f"{a:.1%}" for a in found.mean(axis=0))
             rows.append((str(n_new), str(shots), f"{share:.0%}", *means, *free))
     header = ("new points", "shots a pair", "recommended", "agreement there")

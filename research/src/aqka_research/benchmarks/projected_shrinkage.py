@@ -63,8 +63,8 @@ def page(run: PageRun) -> list[str]:
         found = every.reshape(len(names), len(seeds), *every.shape[1:]).mean(axis=1)
         control = controls(run, names, len(seeds))
         free = [
-            mean_and_error((control[name][f"accuracy, {who}"] for name in names), ".3f")
-            for who in ("classical", "majority")
+            mean_and_error((control[name][f"accuracy, {which}"] for name in names), ".3f")
+            for which in ("classical", "majority")
         ]
         for level, shots in enumerate(levels):
             plain, shrunk = found[:, level].T

@@ -12,7 +12,8 @@ from aqka._util.arrays import FloatArray
 from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import ReducedStates
-from aqka_research.benchmarks.bars import Bar
+from aqka_research.benchmarks.bars import Bar, times
+from aqka_research.benchmarks.classical import MAJORITY, best_and_majority, labels_without_shots
 from aqka_research.benchmarks.projected import EXACT, TASKS, C, measured, split
 
 N_TRAIN, N_TEST = 60, 60
@@ -90,11 +91,15 @@ def measure() -> list[Bar]:
         for name in list(found)[:3]
     ]
     accuracies = [f"{name} {_accuracy(*kernels, y):.3f}" for name, kernels in found.items()]
+    free = labels_without_shots(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:])
+    right = {name: float(np.mean(labels == y[N_TRAIN:])) for name, labels in free.items()}
+    best, majority = best_and_majority([right])
+    accuracies += [f"best classical model {best:.3f}", f"{MAJORITY} {majority:.3f}"]
     where = f"projected kernel, {n_qubits} qubits, {N_TRAIN} + {N_TEST} points, beside sQUlearn's"
     shots = f"{where}, {3 * SHOTS_PER_SETTING} shots a point"
     return [
         Bar(where + ", exact", f"largest difference {difference:.4f} at {EXACT:.0e} shots here"),
-        Bar(f"{shots}: time", f"{seconds / own_seconds:.0f} × faster ({seconds:.0f} s there)"),
+        Bar(f"{shots}: time", f"{times(seconds / own_seconds)} faster ({seconds:.0f} s there)"),
         Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
         Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),
     ]

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from aqka import MatrixBackend, Problem, Schedule, Training
 from aqka._util.arrays import FloatArray
 from aqka.core import PAPER
-from aqka_research.benchmarks.bars import Bar, fastest
+from aqka_research.benchmarks.bars import Bar, fastest, times
 from aqka_research.figures.page import PageRun
 
 ROUND_SIZES = (225, 1000, 3000)
@@ -51,7 +51,7 @@ def round_bar(n_points: int) -> Bar:
     )
     return Bar(
         f"one round, N = {n_points}",
-        f"{ours / default:.2f} × eigh ({ours / divide:.2f} × its fastest driver), {ours:.3g} s",
+        f"{times(ours / default)} eigh ({times(ours / divide)} its fastest driver), {ours:.3g} s",
         "≤ 1.5 × eigh",
         ours <= 1.5 * default,
     )
@@ -76,7 +76,7 @@ def default_bar(n_points: int) -> Bar:
         ours, one = fastest([default, lambda: eigh(k_hat)], {225: 30, 1000: 5}[n_points])
     return Bar(
         f"the default's allocation and learner, N = {n_points}, one thread",
-        f"{ours / one:.2f} × eigh, {ours:.3g} s",
+        f"{times(ours / one)} eigh, {ours:.3g} s",
         "≤ 3 × eigh",
         ours <= 3 * one,
     )

@@ -170,7 +170,7 @@ def errors_with_shots(cell: Cell) -> Result:
     task = small(cell["task"], seed)
     n, y, wanted = task.n_train, task.y[: task.n_train], task.y[task.n_train :]
     circuit = task.task.feature_map()
-    # Of this matrix QKRR and QSVR use all but the entries among new points, QGPR all.
+    # QKRR and QSVR use all of this matrix but the entries among new points, QGPR all.
     matrix = their_kernel("FidelityKernel", circuit, shots, seed).evaluate(task.X)
     train, new = np.arange(n).reshape(-1, 1), np.arange(n, len(task.X)).reshape(-1, 1)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import DEFAULT_ALLOCATOR, make_allocator
 from aqka.backends import MatrixBackend
-from aqka.demo.tasks import Task
 from aqka.errors import InputError
 from aqka.learners import DEFAULT_LEARNER
 from aqka.sessions import acquire
@@ -16,6 +15,7 @@ from aqka_research.spending import EXACT, MAJORITY, decision_row, exact_decision
 from aqka_research.suite import SUITE, half_of_suite
 from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 
 SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
 BASELINE_SHOTS_PER_PAIR = (0.1, *SHOTS_PER_PAIR, 100.0, 300.0, 1000.0)

@@ -57,8 +57,16 @@ QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES, PRIOR, 
 SAME_SHOTS = {PAIR_TILES: UNIFORM, POINT_TILES: POINTS, PRIOR_TILES: PRIOR}
 """Ways that differ from another only in how shots are run."""
 WAYS = (
-    *(QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES),
-    *(POINTS, POINT_TILES, PRIOR, PRIOR_TILES),
+    QISKIT,
+    UNIFORM,
+    AQKA,
+    SHOFAR,
+    NYSTROM,
+    PAIR_TILES,
+    POINTS,
+    POINT_TILES,
+    PRIOR,
+    PRIOR_TILES,
 )
 
 Step = tuple[float, int, float, int]
@@ -109,7 +117,7 @@ class Bench:
 def uniform(bench: Bench, level: float, new_points: int) -> Step:
     """Even shots, split between training and new points as ``split_budget`` recommends."""
     n = len(bench.y)
-    share = split_budget(10**9, n, new_points).train / 10**9
+    share = split_budget(10**9, n, new_points, "pairs").train / 10**9
     total = level * n * (n - 1) / 2 / share
     test = (1 - share) * total / (n * new_points)
     session = bench.train("uniform", level, paper=False)
@@ -198,7 +206,13 @@ def measure(cell: Cell) -> Result:
     upper = np.triu(old.kernel())  # a noisy circuit of i and j is not that of j and i
     kernel = upper + np.triu(upper, 1).T
     bench = Bench(
-        *(y, task.test_labels, task.ridge, kernel, between.kernel(), old, new),
+        y,
+        task.test_labels,
+        task.ridge,
+        kernel,
+        between.kernel(),
+        old,
+        new,
         cell["seed"],
     )
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(y))

@@ -123,15 +123,24 @@ def _section(costs: Costs, control: dict[str, Result], device: str | None) -> li
                 row += _means([costs[name][count][way] for name in names])
             reached = sum(costs[name][NEW_POINTS[0]][way].reached for name in names)
             rows.append((*row, f"{reached} of {len(names)}"))
-        for who, words in (("classical", "best classical model"), ("majority", "majority class")):
+        for which, words in (("classical", "best classical model"), ("majority", "majority class")):
             near = sum(
-                control[name][f"accuracy, {who}"] >= control[name]["exact"] - NEAR for name in names
+                control[name][f"accuracy, {which}"] >= control[name]["exact"] - NEAR
+                for name in names
             )
             rows.append((words, *["0 s", "0", "0", "0"] * 2, f"{near} of {len(names)}"))
         few, many = NEW_POINTS
         header = (
-            *("way", f"QPU time, {few} new", "shots", "executions", "jobs"),
-            *(f"QPU time, {many:,} new", "shots", "executions", "jobs", "reached"),
+            "way",
+            f"QPU time, {few} new",
+            "shots",
+            "executions",
+            "jobs",
+            f"QPU time, {many:,} new",
+            "shots",
+            "executions",
+            "jobs",
+            "reached",
         )
         exact, classical, majority = (
             np.mean([control[name][column] for name in names])

@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import BLACK, GREY, HEAT_MAP, NOTE
 from aqka.backends import MatrixBackend
-from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.learners import labels_of
 from aqka.maths.metrics import balanced_accuracy
 from aqka.sessions import Training, acquire
 from aqka_research.style import METHODS
+from aqka_research.tasks import Task, breast_cancer, planted_sparse
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),

@@ -51,7 +51,7 @@ MOST_QUBITS, MOST_POINTS = 5, 150
 NOISY_QUBITS, NOISY_LEVELS, NOISY_SEEDS = 3, LEVELS[:3], 2
 """On a device, whose exact noise takes longest."""
 LEVEL = 0.9
-"""Of intervals for f."""
+"""The level of intervals for f."""
 ENDLESS = 2**16
 """Shots that stand for endless ones on a device, whose exact states are mixed."""
 

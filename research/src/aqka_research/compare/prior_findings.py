@@ -40,8 +40,8 @@ class PriorSaving:
     task
         Which.
     shots
-        Of points without a prior, and of each method; where the most shots that were tried do not
-        reach the aim, those.
+        Those of points without a prior, and of each method; where the most shots that were tried
+        do not reach the aim, these.
     unreached
         The methods of which that is so: their shots are a lower bound.
     error

@@ -35,7 +35,7 @@ SHOWN = (STATES, FREE, COMBINED)
 
 
 def verdicts(found: PriorFindings) -> list[tuple[str, bool]]:
-    """Return each aim in words with what was found, and whether it is met."""
+    """Return each aim in words with what was found, and whether it is reached."""
     savings = found.savings(LABELLED, AIMS[0], 1000)
     ratio, error = geometric_mean([saving.ratio(COMBINED) for saving in savings])
     settled = [one for group in found.groups for one in found.settled(group)]
@@ -110,8 +110,8 @@ def prior_blocks(found: PriorFindings, half: str, device: str | None = None) -> 
         f"# Predictions without shots{where}" + ("" if half == "confirmation" else f", {half}"),
         _introduction(found, half, device),
         "## What holds",
-        "\n".join(f"- {text}: {'reached' if met else '**not reached**'}." for text, met in judged),
-        _conclusion(found, all(met for _, met in judged)),
+        "\n".join(f"- {text}: {'reached' if yes else '**not reached**'}." for text, yes in judged),
+        _conclusion(found, all(yes for _, yes in judged)),
         "## Answered without a shot",
         "New points that the prior answers, mean and range over tasks; how many of these answers "
         "endless shots on the point would contradict (*wrong*), by the same head; and how many the "

@@ -7,8 +7,7 @@ from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import zz_kernel, zz_states
-from aqka.demo.tasks import Task, breast_cancer, planted_sparse
-from aqka_research.tasks import planted_zz
+from aqka_research.tasks import Task, breast_cancer, planted_sparse, planted_zz
 
 N_TEST = 150
 DATA_RIDGE = 0.5  # what the paper fixes for its real data (Appendix C.6)

@@ -140,7 +140,7 @@ def _point_agreement(
     head = make_learner(design.default_learner).fit(
         design.read(measured_points(old, shots), problem), problem
     )
-    f = head.decide(measured_points(new, shots)).f
+    f = head.values(measured_points(new, shots))
     return float(np.mean((f >= 0) == labels))
 
 

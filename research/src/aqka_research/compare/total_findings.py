@@ -29,9 +29,9 @@ class Saving:
     task, target, new_points
         Which.
     shots
-        Of the baseline (its split of training and test shots chosen in hindsight), of pairs with
-        our learner, of points and of ``design="auto"``. Where the most shots that were tried do not
-        reach the target, those.
+        Those of the baseline (its split of training and test shots chosen in hindsight), of pairs
+        with our learner, of points and of ``design="auto"``. Where the most shots that were tried
+        do not reach the target, these.
     unreached
         The methods of which that is so: their shots are a lower bound.
     ratio, error

@@ -126,8 +126,11 @@ def total_blocks(
             ("labels", "new points", "method", "times fewer", "summed"),
             [
                 (
-                    *(f"{mean.target:.0%}", f"{mean.new_points:,}", mean.method),
-                    *(f"{mean.ratio:.2f} ± {mean.error:.2f}", f"{mean.summed:.1f}"),
+                    f"{mean.target:.0%}",
+                    f"{mean.new_points:,}",
+                    mean.method,
+                    f"{mean.ratio:.2f} ± {mean.error:.2f}",
+                    f"{mean.summed:.1f}",
                 )
                 for mean in means(found)
             ],
@@ -171,13 +174,18 @@ def _kinds_table(found: TotalFindings, control: dict[str, Result]) -> str:
     rows = []
     for kind, target, new_points, names, left, savings in _kind_rows(found, control):
         shares = (
-            f"{np.mean([control[name][f'agreement, {who}'] for name in names]):.1%}"
-            for who in ("classical", "majority")
+            f"{np.mean([control[name][f'agreement, {which}'] for name in names]):.1%}"
+            for which in ("classical", "majority")
         )
         rows.append(
             (
-                *(kind, f"{target:.0%}", f"{new_points:,}", str(len(names))),
-                *(f"{_fewer(savings, names):.2f}", *shares, str(len(left))),
+                kind,
+                f"{target:.0%}",
+                f"{new_points:,}",
+                str(len(names)),
+                f"{_fewer(savings, names):.2f}",
+                *shares,
+                str(len(left)),
                 f"{_fewer(savings, left):.2f}" if left else "",
             )
         )
@@ -249,7 +257,8 @@ def _tasks(found: TotalFindings, control: dict[str, Result]) -> list[str]:
         rows = []
         for few, many in zip(*(found.savings(target, n) for n in NEW_POINTS), strict=True):
             shares = (
-                f"{control[few.task][f'agreement, {who}']:.1%}" for who in ("classical", "majority")
+                f"{control[few.task][f'agreement, {which}']:.1%}"
+                for which in ("classical", "majority")
             )
             rows.append(
                 (

@@ -2,23 +2,38 @@
 
 from pathlib import Path
 
+from aqka.demo.iris import SEED as DEMO_SEED
+from aqka_research.benchmarks import (
+    alignment,
+    demo,
+    feature_shrinkage,
+    iris,
+    point_allocation,
+    projected,
+    tolerant_pairs,
+)
 from aqka_research.circuit_tasks import KINDS, LABELLED, circuit_tasks, kind_of
 from aqka_research.compare.tasks import TASKS
 from aqka_research.figures.page import PageRun
 from aqka_research.figures.run_record import read_runs, times_run
 from aqka_research.markdown import table
-from aqka_research.suite import HALVES, SUITE, half_of_suite
+from aqka_research.suite import HALVES, SUITE, Half, half_of_suite
 from aqka_research.suite_quantum import quantum_labelled
 
 NONE = "none"
 CHOICES = (
     ("the default learner: floor, tolerance, grid", "development", "candidates.md"),
     ("even shots as the default allocation of pairs", "development", "candidates.md"),
-    ("the share of a budget that new points get", "breast cancer, digits 3/8, planted", NONE),
+    (
+        "the share of a budget that new points get",
+        "breast cancer, digits 3/8, circles, planted",
+        NONE,
+    ),
     ("linear Bayes and the test that settles a class", "breast cancer, digits 3/8, circles", NONE),
     ("settings of points, and where points replace pairs", "development", "points.md"),
     ("noise kept in projected kernels", "development", "points.md"),
     ("one pure state a point at few shots, nothing shared", "development", "points.md"),
+    ("step lengths of every way to train a map", "its own development tasks", "alignment.md"),
     ("least quality of a tile", "calibrations of three fake Herons", "tiles.md"),
     ("scale and shots of Iris", "20 splits; accuracies are of 40 others", "iris.md"),
     ("training states and gate angles as priors of new points", "development", "prior.md"),
@@ -26,6 +41,53 @@ CHOICES = (
     ("the rules of verdicts on the paper", "before the first run", "readings.md"),
 )
 """What was chosen, on which tasks, and the page that shows it."""
+
+OWN_TASKS: tuple[tuple[str, str, Half, list[str]], ...] = (
+    ("alignment", "step lengths", "development", [*alignment.DEVELOPMENT]),
+    ("alignment", "every figure of the page", "confirmation", [*alignment.HELD_OUT]),
+    (
+        "points",
+        "even shots over points, or by sensitivity",
+        "development",
+        [
+            f"{name}, {m} {n} qubits"
+            for name, n in point_allocation.TASKS
+            for m in point_allocation.MAPS
+        ],
+    ),
+    (
+        "points",
+        "projected kernels; settings were tried with the test accuracy in sight",
+        "development",
+        [name for name, *_ in projected.TASKS],
+    ),
+    (
+        "flipped-bits",
+        "pairs read tolerantly; the data are those of projected kernels",
+        "development",
+        [
+            f"{name.split(',')[0]}, ZZ {n} qubits"
+            for name, *_ in projected.TASKS
+            for n in tolerant_pairs.QUBITS
+        ],
+    ),
+    (
+        "models",
+        "features of many qubits, shrunk or not",
+        "development",
+        [f"{name}, ZZ map of all columns" for name in feature_shrinkage.WIDE],
+    ),
+    ("iris", "scale and shots", "development", [f"Iris, {len(iris.DEVELOPMENT)} splits"]),
+    ("iris", "accuracies", "confirmation", [f"Iris, {len(iris.CONFIRMATION)} other splits"]),
+    (
+        "demo",
+        "every figure of the page",
+        "confirmation",
+        [f"Iris, {demo.SEEDS} splits from seed {DEMO_SEED}"],
+    ),
+    ("public-data", "labels from fewer shots", "development", ["IBM's 60 qubits", "E.ON's 100"]),
+)
+"""Tasks that only one page has: the page, what they are used for, their half, their names."""
 
 
 def page(run: PageRun) -> list[str]:
@@ -36,28 +98,41 @@ def page(run: PageRun) -> list[str]:
         counts.setdefault((one["page"], one["half"]), []).append(one)
     rows = [
         (
-            *(_link(run.path.with_name(f"{name}.md")), half, str(len(mine)), mine[-1]["version"]),
+            _link(run.path.with_name(f"{name}.md")),
+            half,
+            str(len(mine)),
+            mine[-1]["version"],
             "; ".join(dict.fromkeys(one["note"] for one in mine if "note" in one)),
         )
         for (name, half), mine in sorted(counts.items())
     ]
     chosen = [(what, where, _link(run.path.with_name(page))) for what, where, page in CHOICES]
-    tasks = [(name, kind, half) for name, kind, half in _tasks()]
+    tasks = _tasks()
+    own = [
+        (task, half, _link(run.path.with_name(f"{page}.md")) or page, use)
+        for page, use, half, names in OWN_TASKS
+        for task in names
+    ]
     sizes = {half: sum(one[2] == half for one in tasks) for half in HALVES}
     totals = ", ".join(f"the {half} half {times_run(run.path.parent, half)}" for half in HALVES)
     return [
         "# What is held out",
         f"Choices are made on development tasks, and figures to quote come from the "
         f"{sizes['confirmation']} confirmation tasks. The hash of a task's name decides its half, "
-        f"{len(TASKS)} tasks apart on which earlier versions were developed. A run counts when it "
-        f"begins, even if nobody likes what it shows; for all pages together: {totals} times.",
+        f"{len(TASKS)} tasks apart on which earlier versions were developed. Some pages have "
+        "tasks of their own, listed last. A run counts when it begins, even if nobody likes what "
+        f"it shows; for all pages together: {totals} times.",
         "## What was chosen on which",
         table(("choice", "made on", "shown in"), chosen),
         "## How often each half was run",
         table(("page", "half", "runs", "last version", "remarks"), rows),
-        "## All tasks",
+        "## All tasks of the suite",
         "\n".join(f"- *{kind}*: {words}." for kind, words in KINDS.items()),
         table(("task", "kind", "half"), tasks),
+        "## Tasks of single pages",
+        "A task is a confirmation task if nothing was chosen on it, and a development task if "
+        "something was or may have been. Runs of Iris and of the demo are not counted above.",
+        table(("task", "half", "page", "used for"), own),
     ]
 
 

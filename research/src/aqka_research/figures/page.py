@@ -71,7 +71,7 @@ class Page:
     Attributes
     ----------
     name
-        Of the file, without ``.md``.
+        The file's name, without ``.md``.
     writer
         ``"module:function"``: from a :class:`PageRun` to the blocks of the page, its title first.
         All modules that it uses are what the page depends on.

@@ -14,7 +14,7 @@ RECORD = "runs.json"
 
 
 def read_runs(directory: Path) -> list[dict[str, Any]]:
-    """Return all runs that the record in a directory tells of."""
+    """Return all runs on the record of a directory."""
     path = directory / RECORD
     if not path.exists():
         return []

@@ -20,7 +20,7 @@ Number = Callable[[Results], Estimate]
 def chance_of_paper(claim: Claim, results: Results, seed: int = 0) -> float | None:
     """Return how often a mean over the paper's number of our seeds is as far out as the paper's.
 
-    Seeds are drawn with replacement. For a bound it is how often the bound is met; else how often
+    Seeds are drawn with replacement. For a bound it is how often the bound holds; else how often
     the number of a draw lies at the paper's or beyond it, seen from our own number. None where
     the paper does not say how many seeds it had, or nothing was measured.
     """
@@ -91,7 +91,7 @@ class _Noted(Results):
 
 
 def _needed_rows(number: Number, results: Results) -> Results:
-    """Return the rows that a claim's number is made of; all, where that cannot be told."""
+    """Return the rows that a claim's number is made of; all, where that is unknown."""
     used: set[int] = set()
     whole = number(_Noted(results.rows, results.protocol, used)).value
     needed = Results([row for row in results.rows if id(row) in used], results.protocol)

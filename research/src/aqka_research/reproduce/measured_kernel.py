@@ -21,10 +21,10 @@ from aqka._util.arrays import FloatArray, as_array, as_kernel, text_digest
 from aqka._util.files import open_atomically
 from aqka.backends import JobShape
 from aqka.core.plans import ShotPlan
-from aqka.demo.tasks import Task, plant
 from aqka.errors import InputError
 from aqka.planning.device import HERON
 from aqka_research.protocols import task_choices
+from aqka_research.tasks import Task, plant
 
 N_TEST, N_ANCHORS, RIDGE = 8, 4, 0.01
 SHOTS = 2048
@@ -48,7 +48,7 @@ class MeasuredKernel:
     shots
         Shots of each pair; 0 if a file does not say.
     depth
-        Of the transpiled fidelity circuit; 0 if a file does not say.
+        Depth of the transpiled fidelity circuit; 0 if a file does not say.
     readout
         Probability that readout alone leaves all zeros; 0 if a file does not say.
     """

@@ -115,7 +115,7 @@ PLANTED, QUANTUM = (*FILL, "width"), (*FILL, "inputs")
 ANEW = ("diagonal", "ridge", "tests")
 """Switches for which every method has to be run again, whatever else is shared."""
 WITHOUT_LEVERAGE = ["uniform", "random", "bernoulli", "aqka", "aqka-oracle"]
-"""Of the synthetic task, whose claims do not speak of leverage."""
+"""Methods of the synthetic task, whose claims do not speak of leverage."""
 TUNED = ["fixed", "leave-one-out, paper's grid", "leave-one-out, wide grid"]
 """The learners of the ridge's tuning that claims speak of."""
 EXPERIMENTS = {

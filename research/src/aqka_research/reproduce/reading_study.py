@@ -126,7 +126,7 @@ def study_readings(
     }
     seconds["readings"] = everywhere.seconds
     return ReadingStudy(
-        *(protocols, fates, best, under_best, everywhere.results, counts, seconds, how.quick)
+        protocols, fates, best, under_best, everywhere.results, counts, seconds, how.quick
     )
 
 

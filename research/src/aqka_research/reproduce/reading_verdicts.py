@@ -76,7 +76,7 @@ def judge(claim: Claim, results: Results, fewest: int) -> Judgement:
     """Return the verdict on a claim, if there are at least so many seeds."""
     if len(results.unique("seed")) < fewest:
         return Judgement(claim, None, "not testable here", f"Fewer than {fewest} seeds are there.")
-    # Why a number differs is told for the literal reading alone.
+    # Why a number differs is explained for the literal reading alone.
     return claim.judge(results) if claim.ours is None else _unexplained(claim).judge(results)
 
 
@@ -112,7 +112,7 @@ def _chances(claim: Claim, results: Mapping[PaperReading, Results]) -> dict[Pape
 def best_reading(fates: list[ClaimUnderReadings]) -> PaperReading:
     """Return the reading under which most claims of the full designs hold.
 
-    Of equals it is the one with the fewest changes. Task kernels are chosen apart, for no
+    Among equals it is the one with the fewest changes. Task kernels are chosen apart, for no
     experiment has both.
     """
     counted = [fate for fate in fates if EXPERIMENTS[fate.experiment].kind == "full"]

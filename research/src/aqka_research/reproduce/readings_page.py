@@ -255,8 +255,11 @@ def _best(study: ReadingStudy) -> list[str]:
 def _few_seeds(study: ReadingStudy) -> list[str]:
     counts = Counter(fate.label for fate in study.fates)
     order = (
-        *("holds", "consistent with few seeds", "consistent under another reading"),
-        *("not explained", "no seeds stated"),
+        "holds",
+        "consistent with few seeds",
+        "consistent under another reading",
+        "not explained",
+        "no seeds stated",
     )
     unexplained = [
         f"- {fate.experiment}, {fate.claim.place}: {fate.claim.says}; the paper has "
@@ -289,8 +292,15 @@ def _fails(study: ReadingStudy) -> list[str]:
 
 def _all_claims(study: ReadingStudy) -> list[str]:
     head = [
-        *("claim", "paper", "literal", "best", "fair", "share", "holds under"),
-        *("chance, literal and largest", "label"),
+        "claim",
+        "paper",
+        "literal",
+        "best",
+        "fair",
+        "share",
+        "holds under",
+        "chance, literal and largest",
+        "label",
     ]
     lines = ["## Every claim", ""]
     for name in dict.fromkeys(fate.experiment for fate in study.fates):

@@ -19,8 +19,15 @@ from aqka.version import __version__
 
 # What a line holds beside its digest.
 KEYS = {
-    *("key", "function", "cell", "seed", "versions"),
-    *("seconds", "cpu_seconds", "finished", "result"),
+    "key",
+    "function",
+    "cell",
+    "seed",
+    "versions",
+    "seconds",
+    "cpu_seconds",
+    "finished",
+    "result",
 }
 
 Cell = dict[str, Any]
@@ -138,7 +145,7 @@ class Store:
         }
         sealed = entry | {"digest": _seal(entry)}
         line = to_json(sealed).encode() + b"\n"
-        while line:  # of a full disk a part is written first, and the next try tells
+        while line:  # a full disk takes a part first, and the next write fails
             line = line[self._file.write(line) :]
         self._results[key] = to_json(result)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from aqka.demo.tasks import planted_sparse
 from aqka_research.reproduce.experiments import _theory_checks as checks
+from aqka_research.tasks import planted_sparse
 
 
 def by_method(rows):

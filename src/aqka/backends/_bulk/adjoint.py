@@ -6,14 +6,14 @@ an angle a of a gate adds 2 Re⟨∂φ_i/∂a|λ_i⟩. All points are done at on
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
-from aqka.backends._bulk.evolve import apply_block, chunks, run_steps, steps_of
+from aqka.backends._bulk.evolve import Evolution, fuse_layers
 from aqka.backends._bulk.gates import (
     Angle,
     Columns,
@@ -24,8 +24,7 @@ from aqka.backends._bulk.gates import (
     compiled,
     primitives,
 )
-from aqka.backends._bulk.layers import Layer, MonomialLayer, PhaseTable, TurnLayer, fuse_layers
-from aqka.backends._bulk.light_cones import CHUNK_AMPLITUDES, PAULIS, LightCones
+from aqka.backends._bulk.light_cones import CHUNK_AMPLITUDES, PAULIS, LightCones, paired
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,37 +77,6 @@ class MapAngles:
         return gradient
 
 
-class Evolution:
-    """Layers of gates, compiled: states at the values of their angles, and the sweep back."""
-
-    def __init__(self, layers: list[Layer], n_qubits: int) -> None:
-        self._layers, self._forward = layers, steps_of(layers)
-        self._first = np.eye(2**n_qubits, 1, dtype=np.complex128)
-        self._backward: list[Sweep] | None = None
-
-    def states(self, values: FloatArray) -> ComplexArray:
-        """Return the state at each column of angles, one per row, Qiskit's qubit order."""
-        return run_steps(self._forward, self._first, values, values.shape[1])
-
-    def slopes(
-        self,
-        values: FloatArray,
-        states: ComplexArray,
-        cotangents: ComplexArray,
-        wanted: set[int],
-    ) -> FloatArray:
-        """Return Re⟨∂φ_i/∂a|λ_i⟩ of each angle a that is wanted, at each point."""
-        if self._backward is None:
-            self._backward = [_back_over(layer, wanted) for layer in reversed(self._layers)]
-        found = np.zeros_like(values)
-        for chunk in chunks(len(self._first), values.shape[1]):
-            shown, slopes = values[:, chunk], found[:, chunk]
-            psi, lam = (np.ascontiguousarray(part[chunk].T) for part in (states, cotangents))
-            for step in self._backward:
-                psi, lam = step(psi, lam, shown, slopes)
-        return found
-
-
 class DifferentiableMap:
     """The states of a circuit at any data and θ, compiled once.
 
@@ -158,18 +126,12 @@ class DifferentiableReductions:
         columns = np.split(np.arange(self.size), ends[:-1])
         kinds: dict[Any, _AlikeCones] = {}
         for support, own in zip(supports, columns, strict=True):
-            cones.check(support)
-            qubits, kept = cones.cone(support)
-            gates: list[Any] = []
-            for operation in kept:
-                here: Any = tuple(map(qubits.index, operation.qubits))
-                gates.append(replace(operation.gate, qubits=here))
+            n_qubits, gates, place = cones.local(support)
             numbers = list(dict.fromkeys(g.angle for g in gates if not isinstance(g, FixedGate)))
-            place = tuple(map(qubits.index, support))
-            form = (len(qubits), place, *(_form(gate, numbers) for gate in gates))
+            form = (n_qubits, place, *(_form(gate, numbers) for gate in gates))
             if form not in kinds:
-                layers, _ = fuse_layers(gates, len(qubits))
-                kinds[form] = _AlikeCones(Evolution(layers, len(qubits)), len(qubits), place)
+                evolution = Evolution(fuse_layers(gates, n_qubits)[0], n_qubits)
+                kinds[form] = _AlikeCones(evolution, n_qubits, place)
             kinds[form].numbers.append(numbers)
             kinds[form].columns.append(own)
         self._kinds = list(kinds.values())
@@ -178,7 +140,7 @@ class DifferentiableReductions:
         """Return X, Y, Z of each qubit, then XX, XY, … ZZ of each edge, one row per point."""
         values, found = self._angles.values(X, theta), np.empty((len(X), self.size))
         for kind, shown, _, columns in self._batches(values):
-            psi = _paired(kind.evolution.states(shown), kind.place)
+            psi = paired(kind.evolution.states(shown), kind.place)
             rho = psi @ psi.conj().transpose(0, 2, 1)
             seen = np.einsum("nab,pba->np", rho, PAULI_PRODUCTS[len(kind.place)]).real
             found[:, np.concatenate(columns)] = np.hstack(np.split(seen, len(columns)))
@@ -193,7 +155,7 @@ class DifferentiableReductions:
             weights = np.concatenate([slopes[:, each] for each in columns])
             sums = np.einsum("np,pab->nab", weights, PAULI_PRODUCTS[len(kind.place)])
             # Σ_P slope_P P|ψ⟩
-            cotangents = _paired(sums @ _paired(states, kind.place), kind.place, back=True)
+            cotangents = paired(sums @ paired(states, kind.place), kind.place, back=True)
             by_angle = kind.evolution.slopes(shown, states, cotangents, set(range(len(shown))))
             for each, part in zip(numbers, np.split(by_angle, len(numbers), axis=1), strict=True):
                 found[each] += part
@@ -228,17 +190,6 @@ def _form(gate: Primitive, numbers: list[int]) -> tuple[Any, ...]:
     return gate.qubits, numbers.index(gate.angle), weights
 
 
-def _paired(states: ComplexArray, place: tuple[int, ...], back: bool = False) -> ComplexArray:
-    """Return states as a matrix a point, the qubits at some places by all others; or back."""
-    n_qubits = states[0].size.bit_length() - 1
-    # Qubit k is axis n - k, the points are axis 0; the first place counts least.
-    axes, front = [n_qubits - k for k in reversed(place)], range(1, 1 + len(place))
-    tensor = states.reshape(-1, *(2,) * n_qubits)
-    if back:
-        return np.moveaxis(tensor, front, axes).reshape(len(states), -1)
-    return np.moveaxis(tensor, axes, front).reshape(len(states), 2 ** len(place), -1)
-
-
 def _slope(angle: Angle, parameter: Any) -> Callable[[Columns], Any]:
     """Return the derivative of an angle by a parameter, as a function of all values."""
     try:
@@ -248,59 +199,3 @@ def _slope(angle: Angle, parameter: Any) -> Callable[[Columns], Any]:
             f"feature_map's angle {angle} has no derivative by {parameter}; write it in sums, "
             "products, powers and smooth functions, or train on shots."
         ) from error
-
-
-Sweep = Callable[..., tuple[ComplexArray, ComplexArray]]
-"""From ψ and λ behind a layer to those before it; adds Re⟨∂ψ|λ⟩ to the slopes of its angles."""
-
-
-def _back_over(layer: Layer, wanted: set[int]) -> Sweep:
-    if isinstance(layer, MonomialLayer):
-        return _back_over_phases(layer, wanted)
-    if isinstance(layer, TurnLayer):
-        return _back_over_turns(layer, wanted)
-    blocks = [(qubits, matrix.conj().T) for qubits, matrix in layer.merged_blocks()]
-
-    def sweep(
-        psi: ComplexArray, lam: ComplexArray, values: FloatArray, slopes: FloatArray
-    ) -> tuple[ComplexArray, ComplexArray]:
-        for qubits, matrix in blocks:
-            psi, lam = apply_block(psi, qubits, matrix), apply_block(lam, qubits, matrix)
-        return psi, lam
-
-    return sweep
-
-
-def _back_over_phases(layer: MonomialLayer, wanted: set[int]) -> Sweep:
-    """Of phases exp(i a w), ∂ψ = i w ψ."""
-    table, numbers = PhaseTable(layer), sorted(wanted & layer.weights.keys())
-    weights = np.array([layer.weights[number] for number in numbers])
-    order = np.argsort(layer.source)  # undoes the permutation
-
-    def sweep(
-        psi: ComplexArray, lam: ComplexArray, values: FloatArray, slopes: FloatArray
-    ) -> tuple[ComplexArray, ComplexArray]:
-        psi, lam = psi[order], lam[order]
-        if numbers:
-            slopes[numbers] += weights @ (psi.conj() * lam).imag
-        back = table(values).conj()
-        return psi * back, lam * back
-
-    return sweep
-
-
-def _back_over_turns(layer: TurnLayer, wanted: set[int]) -> Sweep:
-    """Of rotations RY(a), ∂ψ = (-ψ₁, ψ₀) / 2."""
-    turned = {qubit: number for qubit, number in layer.rotations.items() if number in wanted}
-    (step,) = steps_of([layer])
-
-    def sweep(
-        psi: ComplexArray, lam: ComplexArray, values: FloatArray, slopes: FloatArray
-    ) -> tuple[ComplexArray, ComplexArray]:
-        for qubit, number in turned.items():
-            one, other = (state.reshape(-1, 2, 2**qubit, psi.shape[1]) for state in (psi, lam))
-            both = one[:, 0].conj() * other[:, 1] - one[:, 1].conj() * other[:, 0]
-            slopes[number] += both.real.sum(axis=(0, 1)) / 2
-        return step(psi, -values), step(lam, -values)
-
-    return sweep

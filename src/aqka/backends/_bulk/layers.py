@@ -2,12 +2,17 @@
 
 There are three kinds of layer. *Monomial*: any run of diagonal and permutation gates, kept as one
 permutation and one table of phases. *Dense*: fixed gates, multiplied into small blocks. *Turn*:
-one-qubit rotations whose angles depend on the point. A gate goes to the earliest layer of
-its kind that no later gate on its qubits has closed off, so the order in which a circuit happens
-to list commuting gates does not matter.
+one-qubit rotations whose angles depend on the point.
+
+States are columns, one a point: each gate is then one long vector operation per amplitude,
+whichever qubits it acts on. A layer goes ``forward`` over states, and ``back`` over ψ and λ behind
+it to those before it, where it adds Re⟨∂ψ|λ⟩ to the slopes of its angles.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Set
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
@@ -27,8 +32,17 @@ from aqka.backends._bulk.gates import (
 BLOCK_QUBITS = 4
 
 
-Angles = dict[Angle, int]
-"""The distinct angles of a circuit, each with its number."""
+Angles = dict[Angle, int]  # the distinct angles of a circuit, each with its number
+States = tuple[ComplexArray, ComplexArray]
+
+
+@dataclass(frozen=True, eq=False)
+class SweptAngles:
+    """What a sweep back over layers reads of the angles, one column a point, and adds to."""
+
+    values: FloatArray
+    slopes: FloatArray  # Re⟨∂ψ|λ⟩
+    wanted: Set[int]  # the numbers of those that have any
 
 
 class MonomialLayer:
@@ -42,41 +56,71 @@ class MonomialLayer:
         self.source: IntArray = np.arange(2**n_qubits)
         self.constant: FloatArray = np.zeros(2**n_qubits)
         self.weights: dict[int, FloatArray] = {}
-        self._n_qubits = n_qubits
+        self.n_qubits = n_qubits
 
     @property
     def varies(self) -> bool:
-        """Whether the layer differs from point to point."""
         return bool(self.weights)
 
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a gate if it is diagonal or a permutation."""
         if isinstance(gate, Phases):
             number = angles.setdefault(gate.angle, len(angles))
-            weight = self.weights.setdefault(number, np.zeros(2**self._n_qubits))
+            weight = self.weights.setdefault(number, np.zeros(2**self.n_qubits))
             # Weights are kept by input state: the state that is at z now came from source[z].
-            weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
+            weight[self.source] += gate.weights[local_index(self.n_qubits, gate.qubits)]
         elif isinstance(gate, FixedGate) and gate.monomial is not None:
-            self._permute(gate.qubits, *gate.monomial)
+            source, phase = gate.monomial
+            local = local_index(self.n_qubits, gate.qubits)
+            self.constant[self.source] += phase[local]
+            changed = source[local] ^ local
+            flips = np.zeros_like(local)
+            for bit, qubit in enumerate(gate.qubits):
+                flips |= ((changed >> bit) & 1) << qubit
+            self.source = self.source[np.arange(len(local)) ^ flips]
         else:
             return False
         return True
 
-    def _permute(self, qubits: tuple[int, ...], source: IntArray, phase: FloatArray) -> None:
-        local = local_index(self._n_qubits, qubits)
-        self.constant[self.source] += phase[local]
-        changed = source[local] ^ local
-        flips = np.zeros_like(local)
-        for bit, qubit in enumerate(qubits):
-            flips |= ((changed >> bit) & 1) << qubit
-        self.source = self.source[np.arange(len(local)) ^ flips]
+    @property
+    def phases(self) -> Hashable:
+        """What layers with the same phases, for all values of the angles, have in common."""
+        parts = {-1: self.constant, **self.weights}
+        # Without -0.0, which has other bytes than 0.0.
+        return frozenset((number, sha256((w + 0.0).data).digest()) for number, w in parts.items())
+
+    @cached_property
+    def table(self) -> "PhaseTable":
+        return PhaseTable(self)
+
+    @cached_property
+    def _order(self) -> IntArray:  # undoes the permutation
+        return np.argsort(self.source)
+
+    @cached_property
+    def _permutes(self) -> bool:
+        return not np.array_equal(self.source, np.arange(len(self.source)))
+
+    def forward(self, state: ComplexArray, values: FloatArray) -> ComplexArray:
+        state = state * self.table(values)
+        return state[self.source] if self._permutes else state
+
+    def back(self, psi: ComplexArray, lam: ComplexArray, angles: SweptAngles) -> States:
+        """Undo the layer, whose phases exp(i a w) have ∂ψ = i w ψ."""
+        psi, lam = psi[self._order], lam[self._order]
+        numbers = sorted(angles.wanted & self.weights.keys())
+        if numbers:
+            weights = np.array([self.weights[number] for number in numbers])
+            angles.slopes[numbers] += weights @ (psi.conj() * lam).imag
+        back = self.table(angles.values).conj()
+        return psi * back, lam * back
 
 
 class DenseLayer:
     """Fixed gates on few qubits each, as blocks on disjoint qubits in ascending order."""
 
     def __init__(self) -> None:
-        self.blocks: dict[tuple[int, ...], ComplexArray] = {}
+        self._blocks: dict[tuple[int, ...], ComplexArray] = {}
 
     varies = False
 
@@ -84,24 +128,25 @@ class DenseLayer:
         """Append a fixed gate, unless the block it calls for would become too large."""
         if not isinstance(gate, FixedGate):
             return False
-        inside_a_block = any(set(gate.qubits) <= set(block) for block in self.blocks)
+        inside_a_block = any(set(gate.qubits) <= set(block) for block in self._blocks)
         if gate.monomial is not None and not (gate.qubits and inside_a_block):
             return False  # cheaper as part of a monomial layer
-        touched = [block for block in self.blocks if set(block) & set(gate.qubits)]
+        touched = [block for block in self._blocks if set(block) & set(gate.qubits)]
         merged = tuple(sorted(set(gate.qubits).union(*touched)))
         if len(merged) > max(DENSE_QUBITS, len(gate.qubits)):
             return False
         matrix = np.eye(2 ** len(merged), dtype=np.complex128)
         for block in touched:
-            matrix = embed(self.blocks.pop(block), block, merged) @ matrix
-        self.blocks[merged] = embed(gate.matrix, gate.qubits, merged) @ matrix
+            matrix = embed(self._blocks.pop(block), block, merged) @ matrix
+        self._blocks[merged] = embed(gate.matrix, gate.qubits, merged) @ matrix
         return True
 
-    def merged_blocks(self) -> list[tuple[tuple[int, ...], ComplexArray]]:
-        """Return the blocks, with neighbours multiplied out into larger ones."""
+    @cached_property
+    def _merged(self) -> list[tuple[tuple[int, ...], ComplexArray]]:
+        """The blocks, with neighbours multiplied out into larger ones."""
         merged: list[tuple[tuple[int, ...], ComplexArray]] = []
-        for qubits in sorted(self.blocks):
-            matrix = self.blocks[qubits]
+        for qubits in sorted(self._blocks):
+            matrix = self._blocks[qubits]
             if merged:
                 before, left = merged[-1]
                 joined = before + qubits
@@ -112,50 +157,57 @@ class DenseLayer:
             merged.append((qubits, matrix))
         return merged
 
+    def forward(self, state: ComplexArray, values: FloatArray) -> ComplexArray:
+        for qubits, matrix in self._merged:
+            state = _apply_block(state, qubits, matrix)
+        return state
+
+    def back(self, psi: ComplexArray, lam: ComplexArray, angles: SweptAngles) -> States:
+        for qubits, matrix in self._merged:
+            back = matrix.conj().T
+            psi, lam = _apply_block(psi, qubits, back), _apply_block(lam, qubits, back)
+        return psi, lam
+
 
 class TurnLayer:
     """At most one rotation per qubit, with the number of its angle."""
 
     def __init__(self) -> None:
-        self.rotations: dict[int, int] = {}
+        self._rotations: dict[int, int] = {}
 
     varies = True
 
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a rotation, if its qubit is still free."""
-        if not isinstance(gate, Rotation) or gate.qubits[0] in self.rotations:
+        if not isinstance(gate, Rotation) or gate.qubits[0] in self._rotations:
             return False
-        self.rotations[gate.qubits[0]] = angles.setdefault(gate.angle, len(angles))
+        self._rotations[gate.qubits[0]] = angles.setdefault(gate.angle, len(angles))
         return True
+
+    def forward(self, state: ComplexArray, values: FloatArray) -> ComplexArray:
+        points = values.shape[1]
+        state = np.ascontiguousarray(np.broadcast_to(state, (len(state), points)))
+        for qubit, number in self._rotations.items():
+            # Real factors, so the real and imaginary parts are just twice as many points.
+            cos, sin = (np.repeat(f(values[number] / 2), 2) for f in (np.cos, np.sin))
+            halves = state.view(np.float64).reshape(-1, 2, 2**qubit, 2 * points)
+            turned = halves * cos
+            turned[:, 0] -= halves[:, 1] * sin
+            turned[:, 1] += halves[:, 0] * sin
+            state = turned.reshape(-1, 2 * points).view(np.complex128)
+        return state
+
+    def back(self, psi: ComplexArray, lam: ComplexArray, angles: SweptAngles) -> States:
+        """Undo the layer, whose rotations RY(a) have ∂ψ = (-ψ₁, ψ₀) / 2."""
+        for qubit, number in self._rotations.items():
+            if number in angles.wanted:
+                one, other = (part.reshape(-1, 2, 2**qubit, psi.shape[1]) for part in (psi, lam))
+                both = one[:, 0].conj() * other[:, 1] - one[:, 1].conj() * other[:, 0]
+                angles.slopes[number] += both.real.sum(axis=(0, 1)) / 2
+        return self.forward(psi, -angles.values), self.forward(lam, -angles.values)
 
 
 Layer = MonomialLayer | DenseLayer | TurnLayer
-
-
-def fuse_layers(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[Angle]]:
-    """Return the layers of a circuit, and the angles whose numbers they use."""
-    layers: list[Layer] = []
-    angles: Angles = {}
-    latest: dict[int, int] = {}  # for each qubit, the last layer that acts on it
-    for gate in gates:
-        earliest = max((latest.get(qubit, 0) for qubit in gate.qubits), default=0)
-        for place in range(earliest, len(layers)):
-            if layers[place].add(gate, angles):
-                break
-        else:
-            place = len(layers)
-            layers.append(_new_layer(gate, n_qubits))
-            layers[place].add(gate, angles)
-        latest.update(dict.fromkeys(gate.qubits, place))
-    return layers, list(angles)
-
-
-def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
-    if isinstance(gate, Rotation):
-        return TurnLayer()
-    if isinstance(gate, FixedGate) and gate.monomial is None:
-        return DenseLayer()
-    return MonomialLayer(n_qubits)
 
 
 def embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:
@@ -166,6 +218,30 @@ def embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) 
     same = others[:, None] == others[None, :]
     embedded: ComplexArray = np.where(same, matrix[local[:, None], local], 0.0)
     return embedded
+
+
+def _apply_block(
+    state: ComplexArray, qubits: tuple[int, ...], matrix: ComplexArray
+) -> ComplexArray:
+    """Return what a fixed gate makes of states, one column per point."""
+    size, points = state.shape
+    low, count = qubits[0], len(qubits)
+    if qubits == tuple(range(low, low + count)):
+        stacked = state.reshape(-1, 2**count, 2**low * points)
+        return _product(matrix, stacked).reshape(size, points)
+    n_qubits = size.bit_length() - 1
+    axes = [n_qubits - 1 - qubit for qubit in reversed(qubits)]
+    tensor = np.moveaxis(state.reshape((2,) * n_qubits + (points,)), axes, range(count))
+    turned = _product(matrix, tensor.reshape(2**count, -1)).reshape(tensor.shape)
+    return np.moveaxis(turned, range(count), axes).reshape(size, points)
+
+
+def _product(matrix: ComplexArray, states: ComplexArray) -> ComplexArray:
+    if np.any(matrix.imag):
+        return np.asarray(np.matmul(matrix, states))
+    # Real and imaginary parts are just more columns to a real matrix: half the work.
+    parts = np.ascontiguousarray(states).view(np.float64)
+    return np.asarray(np.matmul(np.ascontiguousarray(matrix.real), parts)).view(np.complex128)
 
 
 # An exponential costs as much as about ten multiplications of states: with more factors than
@@ -184,19 +260,10 @@ class PhaseTable:
     """
 
     def __init__(self, layer: MonomialLayer) -> None:
-        self._layer = layer
+        self._size = len(layer.source)
         self._constant = _unit(layer.constant[:, None]) if np.any(layer.constant) else None
-        self._factors = [_Factor(group, layer) for group in _groups(layer)]
+        self._factors = [_factor(layer, *group) for group in _groups(layer)]
         self._latest: tuple[FloatArray, ComplexArray] | None = None
-
-    def equals(self, other: "PhaseTable") -> bool:
-        """Return whether both tables have the same phases for all values of the angles."""
-        mine, theirs = self._layer, other._layer
-        return (
-            mine.weights.keys() == theirs.weights.keys()
-            and np.array_equal(mine.constant, theirs.constant)
-            and all(np.array_equal(w, theirs.weights[k]) for k, w in mine.weights.items())
-        )
 
     def __call__(self, values: FloatArray) -> ComplexArray:
         """Return exp(i φ), basis states by points, for the points' values of all angles."""
@@ -207,32 +274,27 @@ class PhaseTable:
         for factor in self._factors:
             table = factor(values) if table is None else table * factor(values)
         if table is None:
-            table = np.ones((len(self._layer.source), 1), dtype=np.complex128)
+            table = np.ones((self._size, 1), dtype=np.complex128)
         self._latest = values, table
         return table
 
 
-class _Factor:
-    """exp of one group's share of φ, computed on the group's own qubits."""
-
-    def __init__(self, group: tuple[list[int], tuple[int, ...]], layer: MonomialLayer) -> None:
-        self._numbers, qubits = group
-        self._weights = np.stack([layer.weights[number] for number in self._numbers], axis=1)
-        self._index: IntArray | None = None
-        n_qubits = len(layer.source).bit_length() - 1
-        if len(qubits) < n_qubits:
-            self._index = local_index(n_qubits, qubits)
-            # Any basis state with the right bits on the group's qubits has the right weights.
-            self._weights = self._weights[np.unique(self._index, return_index=True)[1]]
-
-    def __call__(self, values: FloatArray) -> ComplexArray:
-        table = _unit(self._weights @ values[self._numbers])
-        return table if self._index is None else table[self._index]
+def _factor(
+    layer: MonomialLayer, numbers: list[int], qubits: tuple[int, ...]
+) -> Callable[[FloatArray], ComplexArray]:
+    """Return exp of one group's share of φ, computed on the group's own qubits."""
+    weights = np.stack([layer.weights[number] for number in numbers], axis=1)
+    if len(qubits) == layer.n_qubits:
+        return lambda values: _unit(weights @ values[numbers])
+    index = local_index(layer.n_qubits, qubits)
+    # Any basis state with the right bits on the group's qubits has the right weights.
+    weights = weights[np.unique(index, return_index=True)[1]]
+    return lambda values: _unit(weights @ values[numbers])[index]
 
 
 def _groups(layer: MonomialLayer) -> list[tuple[list[int], tuple[int, ...]]]:
     """Return groups of angle numbers, and the qubits that each group depends on."""
-    n_qubits = len(layer.source).bit_length() - 1
+    n_qubits = layer.n_qubits
     everything = [(list(layer.weights), tuple(range(n_qubits)))] if layer.weights else []
     if n_qubits < MIN_QUBITS:
         return everything

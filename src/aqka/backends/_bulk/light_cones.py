@@ -20,9 +20,9 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
-from aqka.backends._bulk.evolve import run_layers
+from aqka.backends._bulk.evolve import Evolution, fuse_layers
 from aqka.backends._bulk.gates import FixedGate, Phases, Primitive, evaluate, unfolded
-from aqka.backends._bulk.layers import Angles, fuse_layers
+from aqka.backends._bulk.layers import Angles
 from aqka.core.settings import line_edges
 from aqka.errors import InputError
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 MAX_CONE = 14
 """Qubits of a cone: 2^14 amplitudes a point, or with noise those of a density matrix of half."""
-CHUNK_AMPLITUDES = 2**21
-"""Amplitudes of the points that are evolved together: 32 MiB."""
+CHUNK_AMPLITUDES = 2**21  # amplitudes of the points that are evolved together: 32 MiB
 
 _CX = np.eye(4)[[0, 3, 2, 1]]  # the control is the less significant bit
 PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
@@ -72,12 +71,10 @@ class Operation:
 
     @property
     def qubits(self) -> tuple[int, ...]:
-        """The qubits it acts on."""
         return self.gate.qubits
 
     @cached_property
     def is_diagonal(self) -> bool:
-        """Whether it only phases basis states."""
         if isinstance(self.gate, FixedGate):
             matrix = self.gate.matrix
             return not np.any(np.abs(matrix - np.diag(np.diag(matrix))) > 1e-14)
@@ -85,7 +82,6 @@ class Operation:
 
     @property
     def is_cx(self) -> bool:
-        """Whether it is a CX gate."""
         matrix = getattr(self.gate, "matrix", np.eye(1))
         return matrix.shape == (4, 4) and np.allclose(matrix, _CX, rtol=0, atol=1e-14)
 
@@ -233,26 +229,27 @@ class LightCones:
     def _of(self, targets: tuple[int, ...]) -> FloatArray:
         """Return the expectations of all products of I, X, Y, Z on one or two qubits."""
         if targets not in self._known:
-            self.check(targets)
-            self._known[targets] = self._evolve(targets)
+            n_qubits, gates, places = self.local(targets)
+            size = n_qubits * (2 if self._noisy else 1)
+            layers, numbers = fuse_layers(gates, size)
+            values = self._values[numbers].reshape(len(numbers), self.n_points)
+            evolution, step = Evolution(layers, size), max(1, CHUNK_AMPLITUDES >> size)
+            found = [
+                self._read(evolution.states(values[:, start : start + step]), places, n_qubits)
+                for start in range(0, self.n_points, step)
+            ]
+            self._known[targets] = np.concatenate(found)
         return self._known[targets]
 
-    def _evolve(self, targets: tuple[int, ...]) -> FloatArray:
+    def local(self, targets: tuple[int, ...]) -> tuple[int, list[Primitive], tuple[int, ...]]:
+        """Return how many qubits a cone has, its gates on them, and the places of the targets."""
+        self.check(targets)
         qubits, kept = self.cone(targets)
         place = {qubit: k for k, qubit in enumerate(qubits)}
         gates: list[Primitive] = []
         for operation in kept:
-            here = tuple(place[q] for q in operation.qubits)
-            gates += self._moved(operation, here, len(qubits))
-        size = len(qubits) * (2 if self._noisy else 1)
-        layers, numbers = fuse_layers(gates, size)
-        values = self._values[numbers].reshape(len(numbers), self.n_points)
-        found, read = [], [place[q] for q in targets]
-        step = max(1, CHUNK_AMPLITUDES >> size)
-        for start in range(0, self.n_points, step):
-            states = run_layers(layers, size, values[:, start : start + step])
-            found.append(self._read(states, read, len(qubits)))
-        return np.concatenate(found)
+            gates += self._moved(operation, tuple(place[q] for q in operation.qubits), len(qubits))
+        return len(qubits), gates, tuple(place[q] for q in targets)
 
     def _moved(self, operation: Operation, here: tuple[int, ...], n_qubits: int) -> list[Primitive]:
         """Return a gate on its places in the cone; with noise, on both sides and then its noise."""
@@ -269,29 +266,21 @@ class LightCones:
             return [gate, other]
         return [gate, other, FixedGate((*here, *there), pauli_channel(operation.noise))]
 
-    def _read(self, states: ComplexArray, targets: list[int], n_qubits: int) -> FloatArray:
+    def _read(self, states: ComplexArray, places: tuple[int, ...], n_qubits: int) -> FloatArray:
         """Return the expectations of one or two qubits from states or density matrices."""
-        count, points = len(targets), len(states)
-        # Qubit k is axis n - k, the points are axis 0; the first target is to come last.
-        axes = [n_qubits - k for k in reversed(targets)]
         if self._noisy:
-            axes = [*axes, *(axis + n_qubits for axis in axes)]
-            tensor = states.reshape(points, *(2,) * (2 * n_qubits))
             # The bra's qubits are the more significant ones, and so come first.
-            tensor = np.moveaxis(tensor, axes, range(1, 1 + 2 * count))
-            rest = 2 ** (n_qubits - count)
-            reduced = np.einsum(
-                "nbarr->nab", tensor.reshape(points, 2**count, 2**count, rest, rest)
-            )
+            both = (*places, *(place + n_qubits for place in places))
+            d, rest = 2 ** len(places), 2 ** (n_qubits - len(places))
+            tensor = paired(states, both).reshape(-1, d, d, rest, rest)
+            reduced = np.einsum("nbarr->nab", tensor)
         else:
-            tensor = np.moveaxis(
-                states.reshape(points, *(2,) * n_qubits), axes, range(1, 1 + count)
-            ).reshape(points, 2**count, -1)
+            tensor = paired(states, places)
             reduced = tensor @ tensor.conj().transpose(0, 2, 1)
-        if count == 1:
+        if len(places) == 1:
             return np.asarray(np.einsum("nab,pba->np", reduced, PAULIS).real)
-        both = reduced.reshape(points, 2, 2, 2, 2)  # second and first target, ket and bra
-        found = np.einsum("nsftg,pgf,qts->npq", both, PAULIS, PAULIS, optimize=True)
+        pairs = reduced.reshape(-1, 2, 2, 2, 2)  # second and first target, ket and bra
+        found = np.einsum("nsftg,pgf,qts->npq", pairs, PAULIS, PAULIS, optimize=True)
         return np.asarray(found.real)
 
     def check_all(self) -> None:
@@ -352,6 +341,17 @@ class LightCones:
             return bits
         wrong = self._readout[np.arange(self.n_qubits), bits]
         return np.asarray(bits ^ (random.random(bits.shape) < wrong))
+
+
+def paired(states: ComplexArray, places: tuple[int, ...], back: bool = False) -> ComplexArray:
+    """Return states as a matrix a point, the qubits at some places by all others; or back."""
+    n_qubits = states[0].size.bit_length() - 1
+    # Qubit k is axis n - k, the points are axis 0; the first place counts least.
+    axes, front = [n_qubits - k for k in reversed(places)], range(1, 1 + len(places))
+    tensor = states.reshape(-1, *(2,) * n_qubits)
+    if back:
+        return np.moveaxis(tensor, front, axes).reshape(len(states), -1)
+    return np.moveaxis(tensor, axes, front).reshape(len(states), 2 ** len(places), -1)
 
 
 def pauli_channel(left: FloatArray) -> ComplexArray:

@@ -1,12 +1,16 @@
 """Jobs sent through IBM's client: the service, its limits and its options."""
 
+import logging
+import threading
+import time
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends._jobs.transpile import FRACTIONAL
-from aqka.backends.job_service import EXTRA, JobRequest, JobService, Pace
+from aqka.backends.job_service import EXTRA, JobRequest, JobService
 from aqka.errors import InputError
 
 # IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
@@ -21,6 +25,27 @@ WITHOUT_FRACTIONAL = (
     ("twirling", "enable_measure"),
     ("dynamical_decoupling", "enable"),
 )
+
+
+logger = logging.getLogger(__name__)
+
+
+class Pace:
+    """Lets five jobs be created in a minute, as IBM does for each token; the next one waits."""
+
+    def __init__(self) -> None:
+        self._latest: deque[float] = deque(maxlen=5)
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Return when a job may be created, and count it."""
+        with self._lock:
+            if len(self._latest) == self._latest.maxlen:
+                left = self._latest[0] + 60.0 - time.monotonic()
+                if left > 0:
+                    logger.info("waiting %.0f s: IBM limits how often jobs are created", left)
+                    time.sleep(left)
+            self._latest.append(time.monotonic())
 
 
 class IbmService(JobService):
@@ -43,13 +68,12 @@ class IbmService(JobService):
         )
 
     def open(self, mode: str) -> Any:
-        """Open a session or a batch."""
         client = require("qiskit_ibm_runtime", EXTRA)
         return (client.Session if mode == "session" else client.Batch)(backend=self.target)
 
     def run(self, request: JobRequest) -> Any:
-        """Send a job."""
-        sampler = self.sampler(request.mode, request.tags, request.seconds)
+        sampler = self.sampler(self.handle, request.tags, request.seconds)
+        self.pace.wait()
         return sampler.run([(request.circuit, request.values)], shots=request.shots)
 
     def sampler(self, mode: Any, tags: list[str], seconds: float | None = None) -> Any:
@@ -67,11 +91,9 @@ class IbmService(JobService):
         return sampler
 
     def job(self, job_id: str) -> Any:
-        """Return a job by its id."""
         return self.target.service.job(job_id)
 
     def jobs(self, tags: list[str]) -> list[Any]:
-        """Return the jobs that carry all these tags, newest first."""
         found: list[Any] = self.target.service.jobs(job_tags=tags, limit=None)
         return found
 

@@ -1,8 +1,7 @@
 """What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
 
 import hashlib
-from contextlib import AbstractContextManager, nullcontext
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,7 +27,6 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.job_service import (
-    ExecutionMode,
     JobRequest,
     JobService,
     cancel_queued,
@@ -71,37 +69,31 @@ class JobBackend(CircuitBackend):
         fractional: bool = False,
     ) -> None:
         self._rows, self._columns = as_rows_and_columns(X, columns)
-        self._service, self._job_shape, self._mode = service, jobs, ExecutionMode()
+        self._service, self._job_shape = service, jobs
         self._usage: dict[str, float | None] = {}
         self._seconds_left: float | None = None
-        self._share = 0.0  # of these seconds, for each second that a submission is expected to take
-        self._doubtful_keys: set[str] = set()
-        chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
-        self._feature_map = circuit_digest(chosen_map)
-        self._circuits = SentCircuits(chosen_map, transpile, fractional)
+        self._map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
+        self._feature_map = circuit_digest(self._map)
+        self._circuits = SentCircuits(self._map, transpile, fractional)
         # A map without an inverse serves points alone.
-        backwards = runs_backwards(chosen_map)
+        backwards = runs_backwards(self._map)
         self._main = BY_DESIGN[check_design(design) if backwards else "points"]
-        _ = self.circuit  # it is better to hear now of what cannot be transpiled
+        self._circuits.of(self._main)  # it is better to hear now of what cannot be transpiled
         self._seed = seed
         self._tiles = None if tiles.count == 1 else TilesInUse(service.target, tiles)
         self._sentinels: Sentinels | None = None
-        self._forget_submissions()
-
-    def _forget_submissions(self) -> None:
+        # By keys and tickets that no other points have, so that backends for them may share these.
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
         self._sent_on: dict[str, int] = {}  # how many tiles these were sent on
         self._answers: dict[str, Answer] = {}
-        self._tile_hits: dict[str, TileHits] = {}
+        self.tile_hits: dict[str, TileHits] = {}  # what the sentinels of collected tickets saw
 
     def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
         """Return the backend for other points, as those of a test-by-train block.
 
         The circuit is not transpiled again, and an open session is shared.
         """
-        # Not copy(), which leaves out what pickling does: the session and running jobs.
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._rows, other._columns = as_rows_and_columns(X, columns)
         if other._rows.shape[1] != self._rows.shape[1]:
             raise InputError(
@@ -109,14 +101,10 @@ class JobBackend(CircuitBackend):
                 f"{self._rows.shape[1]}; they must agree."
             )
         other._sentinels = None
-        other._forget_submissions()
         return other
 
     def with_sentinels(self, points: tuple[int, ...], shots: int) -> Self:
-        """Return the backend with diagonal entries that every tile measures beside each plan.
-
-        :meth:`tile_hits` has what they saw.
-        """
+        """Return the backend with diagonal entries that every tile measures beside each plan."""
         other = self.with_points(self._rows, self._columns)
         other._sentinels = Sentinels(points, shots)
         return other
@@ -124,11 +112,13 @@ class JobBackend(CircuitBackend):
     @property
     def tiling(self) -> Tiling | None:
         """The tiles that copies of :attr:`circuit` run on; None where it runs in one place."""
+        return self._find_tiles()
+
+    def _find_tiles(self) -> Tiling | None:
         return None if self._tiles is None else self._tiles.find(self._main, self._circuits)
 
     @property
     def n_tiles(self) -> int:
-        """How many copies of :attr:`circuit` run side by side."""
         return 1 if self.tiling is None else len(self.tiling)
 
     def drop_tiles(self, names: set[str]) -> None:
@@ -136,14 +126,10 @@ class JobBackend(CircuitBackend):
         if self._tiles is not None:
             self._tiles.drop(names)
 
-    def tile_hits(self, ticket: str) -> TileHits | None:
-        """Return what the sentinels of a collected ticket saw; None where there were none."""
-        return self._tile_hits.get(ticket)
-
     def tile_shots(self, ticket: str) -> IntArray:
         """Return the shots that each row of a ticket's plan has on each tile, rows by tiles.
 
-        Tiles are in the order of :meth:`tile_hits`. It follows from the ticket alone.
+        Tiles are in the order of ``tile_hits``. It follows from the ticket alone.
         """
         parsed = Ticket.read(ticket)
         n_tiles = parsed.layout.tiles
@@ -173,20 +159,17 @@ class JobBackend(CircuitBackend):
         return self._job_shape
 
     def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
-        """Return how a plan becomes rows of jobs, on so many tiles."""
         shape, sentinels = self._shape_of_jobs(plan), self._sentinels_beside(plan)
         return shape.layout(plan.shots, n_tiles or 1, sentinels, program_of(plan).on_all_tiles)
 
     def _sentinels_beside(self, plan: Plan) -> Sentinels | None:
-        """Return what every tile measures beside a plan."""
         return self._sentinels if program_of(plan).watched and plan.total else None
 
     def _tiles_for(self, plan: Plan, key: str) -> int | None:
         """Return how many tiles a submission is sent on; None without tiles."""
         if self._tiles is None:
             return None
-        found = self._sent_on.get(key)
-        return found or len(self._tiles.find(program_of(plan), self._circuits))
+        return self._sent_on.get(key) or len(self._tiles.find(program_of(plan), self._circuits))
 
     def workload(self, plan: Plan) -> Workload:
         """Return what a plan asks of the device: rows side by side on tiles share executions."""
@@ -211,54 +194,38 @@ class JobBackend(CircuitBackend):
         check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
         self._prepare(plan)
         key = self._submission_key(plan, tag)
-        with self._passing_errors():
-            if key in self._doubtful_keys:
-                found = self._find_parts(plan, tag)
-                self._sent_jobs[key] = {**self._sent_jobs.get(key, {}), **found}
-            self._doubtful_keys.add(key)
-            if self._seconds_left is not None:  # each job may use its share of them
-                work = self.workload(plan)
-                self._share = self._seconds_left / expected_seconds(work.jobs, work.executions)
-            ticket = self._submit(plan, tag, key)
-            self._doubtful_keys.discard(key)
-        return ticket
+        with tell_passing_errors(self._service):
+            if key in self._sent_jobs:
+                self._sent_jobs[key] |= self._find_parts(plan, tag)
+            return self._send(plan, tag, key)
 
-    def _passing_errors(self, *, collecting: bool = False) -> AbstractContextManager[None]:
-        if self._service.is_local:
-            return nullcontext()
-        return tell_passing_errors(collecting=collecting)
-
-    def _submit(self, plan: Plan, tag: str, key: str) -> str:
+    def _send(self, plan: Plan, tag: str, key: str) -> str:
+        """Send the jobs of a plan that the service has not accepted yet; return its ticket."""
         n_tiles = self._tiles_for(plan, key)
         layout = self._layout(plan, n_tiles)
         deal = None if n_tiles is None else Deal.of(n_tiles, self._seed, tag)
-        sent = self._sent_jobs.setdefault(key, {})
-        chunks = layout.chunks()
+        share = None  # of the seconds left, for each that a job is expected to take
+        if self._seconds_left is not None:
+            work = self.workload(plan)
+            share = self._seconds_left / expected_seconds(work.jobs, work.executions)
+        sent, chunks = self._sent_jobs.setdefault(key, {}), layout.chunks()
         for k, chunk in enumerate(chunks):
-            if k not in sent:
-                part = part_name(key, k, len(chunks), n_tiles)
-                circuit, values = self._laid_out(plan, chunk, deal, k)
-                sent[k] = self._send(circuit, values, chunk.shots, tag, part)
-                if n_tiles is not None:
-                    self._sent_on[key] = n_tiles
+            if k in sent:
+                continue
+            part = part_name(key, k, len(chunks), n_tiles)
+            circuit, values = self._laid_out(plan, chunk, deal, k)
+            needed = expected_seconds(1, len(values) * chunk.shots)
+            seconds = None if share is None else share * needed
+            tags, seed = [shorten_tag(tag), part], tag_seed(self._seed, f"{tag}/{part}")
+            request = JobRequest(circuit, values, chunk.shots, tags, seed, seconds)
+            sent[k] = str(self._service.run(request).job_id())
+            if n_tiles is not None:
+                self._sent_on[key] = n_tiles
         del self._sent_jobs[key]
         self._sent_on.pop(key, None)
         job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
         points = program_of(plan).reads_all_qubits
         return Ticket(job_ids, layout, points, deal, beside, plan.bits is not None).write()
-
-    def _send(
-        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
-    ) -> str:
-        """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
-        seconds = None
-        if self._seconds_left is not None:
-            seconds = self._share * expected_seconds(1, len(values) * shots)
-        if self._service.pace is not None:
-            self._service.pace.wait()
-        tags, seed = [shorten_tag(tag), part], tag_seed(self._seed, f"{tag}/{part}")
-        request = JobRequest(circuit, values, shots, tags, seed, self._mode.handle, seconds)
-        return str(self._service.run(request).job_id())
 
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted but whose ticket was not stored.
@@ -269,17 +236,16 @@ class JobBackend(CircuitBackend):
         plan's jobs are there, the others are sent.
         """
         check_plan(plan, self.shape, self.n_qubits, self.flipped_bits)
-        with self._passing_errors():
+        with tell_passing_errors(self._service):
             found = self._find_parts(plan, tag)
-        if not found:
-            return None
-        self._sent_jobs[self._submission_key(plan, tag)] = found
-        return self.submit(plan, tag)
+            if not found:
+                return None
+            key = self._submission_key(plan, tag)
+            self._sent_jobs[key] = found
+            return self._send(plan, tag, key)
 
     def _find_parts(self, plan: Plan, tag: str) -> dict[int, str]:
         """Return the living jobs of a plan, by their place in it."""
-        if self._service.is_local:
-            return {}
         key = self._submission_key(plan, tag)
         if self._tiles is not None:  # keep to as many as the plan was sent on
             jobs = self._service.jobs([shorten_tag(tag)])
@@ -298,10 +264,9 @@ class JobBackend(CircuitBackend):
         return found
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
-        """Cancel the queued jobs of a submission; see :meth:`aqka.Backend.cancel`."""
         if self._service.is_local:
             return []
-        with self._passing_errors():
+        with tell_passing_errors(self._service):
             if ticket is None:
                 found = list(self._find_parts(plan, tag).values())
             else:
@@ -320,12 +285,12 @@ class JobBackend(CircuitBackend):
         diagonal = ShotPlan(points, points, np.ones_like(points))
         beside = self._values(diagonal, np.arange(len(points))) if len(points) else values[:0]
         tiled = self._tiles.tiled(program, self._circuits, deal.n_tiles)
-        return tiled.circuit, tiled.flat(dealt.side_by_side(values, beside))
+        return tiled.circuit, tiled.values(dealt.side_by_side(values, beside))
 
     def collect(self, ticket: str) -> Answer:
         """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
         if ticket not in self._answers:
-            with self._passing_errors(collecting=True):
+            with tell_passing_errors(self._service, collecting=True):
                 self._answers[ticket] = self._collect(ticket)
         return deepcopy(self._answers[ticket])
 
@@ -341,7 +306,7 @@ class JobBackend(CircuitBackend):
             job_id, job, result = parsed.job_ids[k], None, None
             try:
                 # One by one, so that a job whose result is gone does not cost those of the others.
-                with self._passing_errors(collecting=True):
+                with tell_passing_errors(self._service, collecting=True):
                     job = find_job(self._service, job_id)
                     jobs.append(job)
                     result = wait_for_result(job, local=self._service.is_local)
@@ -357,7 +322,7 @@ class JobBackend(CircuitBackend):
                 continue
             tally.take(bits, chunk)
             if seen is not None:
-                self._tile_hits[ticket] = seen
+                self.tile_hits[ticket] = seen
             counted.append(job_id)
             shots += chunk.per_plan_row(chunk.row_shots(), len(shots))
         if not self._service.is_local:

@@ -20,7 +20,7 @@ from aqka.backends._noisy.models import noisy_simulator, used_qubits
 from aqka.backends._noisy.programs import OutcomeProgram
 from aqka.backends.job_service import EXTRA, JobRequest, JobService
 from aqka.backends.simulated import tag_seed
-from aqka.errors import InputError, JobError
+from aqka.errors import JobError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -55,16 +55,12 @@ class JobsHere(JobService):
         """Leave out the jobs of this process."""
         return {**self.__dict__, "_jobs": {}}
 
-    def open(self, mode: str) -> Any:
-        raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
-
     def keep(self, job: Any) -> Any:
         """Keep a job until it is forgotten."""
         self._jobs[job.job_id()] = job
         return job
 
     def job(self, job_id: str) -> Any:
-        """Return a job of this process."""
         if job_id not in self._jobs:
             raise JobError(
                 f"job {job_id} is not known: it lives in the process that submitted it, and is let "
@@ -109,7 +105,6 @@ class LocalService(JobsHere):
         return self.keep(LocalJob(lambda: _drawn(draws, request)))
 
     def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
-        """Draw the outcomes of a circuit in this way."""
         self._draws[id(circuit)] = circuit, [(part, draw) for part in split_circuit(circuit)]
 
     @property
@@ -171,7 +166,6 @@ def _exactly(program: OutcomeProgram, values: FloatArray, shots: int, seed: int)
 def _by_sampler(
     part: CircuitPart, make: Callable[..., Any], values: FloatArray, shots: int, seed: int
 ) -> Bits:
-    """Run a sampler made for the seed."""
 
     def run(rows: FloatArray, shots: int) -> Bits:
         job = make(seed=seed).run([(part.circuit, rows)], shots=shots)

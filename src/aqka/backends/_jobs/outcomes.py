@@ -15,8 +15,8 @@ from aqka.core.outcomes import outcomes_shape
 from aqka.core.plans import Answer
 from aqka.errors import JobError
 
-Bits = NDArray[np.uint8]
-"""Packed bits, rows by shots by bytes, the last byte least significant."""
+NONE = np.zeros(0, dtype=np.int64)
+Bits = NDArray[np.uint8]  # packed bits, rows by shots by bytes, the last byte least significant
 
 
 def all_zero(bits: Bits) -> BoolArray:
@@ -39,15 +39,14 @@ class DealtRows:
     def of(
         cls, chunk: Chunk, k: int, deal: Deal | None, sentinels: Sentinels | None
     ) -> "DealtRows":
-        """Return the rows of the k-th job of a submission."""
         if deal is None:
-            slots = np.arange(len(chunk.plan_rows))
-            return cls(1, chunk.shots, slots, None, slots[:0], slots[:0])
-        slots = deal.slots(chunk.plan_rows, k)
+            return cls(1, chunk.shots, np.arange(len(chunk.plan_rows)), None, NONE, NONE)
+        n_tiles, slots = deal.n_tiles, deal.slots(chunk.plan_rows, k)
         if sentinels is None or k > 0:
-            return cls(deal.n_tiles, chunk.shots, slots, None, slots[:0], slots[:0])
-        more, which = sentinels.slots(slots, deal.n_tiles, chunk.shots)
-        return cls(deal.n_tiles, chunk.shots, slots, sentinels, more, which)
+            return cls(n_tiles, chunk.shots, slots, None, NONE, NONE)
+        return cls(
+            n_tiles, chunk.shots, slots, sentinels, *sentinels.slots(slots, n_tiles, chunk.shots)
+        )
 
     @property
     def sentinel_points(self) -> IntArray:
@@ -61,14 +60,14 @@ class DealtRows:
         return int(last // self.n_tiles + 1) * self.n_tiles
 
     def side_by_side(self, values: FloatArray, beside: FloatArray) -> FloatArray:
-        """Return the values of each row of the tiled circuit, rows by tiles by parameters.
+        """Return the values of each row of the tiled circuit, tile behind tile.
 
         ``beside`` are the sentinels' values. Slots that nothing was dealt to hold zeros, and
         their outcomes are ignored.
         """
         laid = np.zeros((self.n_slots, values.shape[1]))
         laid[np.append(self.slots, self.sentinel_slots)] = np.concatenate([values, beside])
-        return laid.reshape(-1, self.n_tiles, values.shape[1])
+        return laid.reshape(-1, self.n_tiles * values.shape[1])
 
     def read(self, result: Any, n_qubits: int, job_id: str) -> tuple[Bits, TileHits | None]:
         """Return the bits of each row of the chunk, and what the sentinels saw."""
@@ -114,11 +113,9 @@ class Tally:
         self._ticket, self._n_qubits = ticket, n_qubits
         n_rows = len(ticket.layout.shots)
         self._pairs = np.zeros((n_rows, n_qubits + 1) if ticket.flips else n_rows, dtype=np.int64)
-        none = np.zeros(0, dtype=np.int64)
-        self._rows, self._outcomes = [none], [none.reshape(outcomes_shape(0, n_qubits))]
+        self._rows, self._outcomes = [NONE], [NONE.reshape(outcomes_shape(0, n_qubits))]
 
     def take(self, bits: Bits, chunk: Chunk) -> None:
-        """Count the bits of a job's rows."""
         if not self._ticket.points and not self._ticket.flips:
             self._pairs += chunk.per_plan_row(chunk.hits(all_zero(bits)), len(self._pairs))
             return
@@ -131,7 +128,6 @@ class Tally:
             self._outcomes.append(as_outcomes(counted, self._n_qubits))
 
     def answer(self) -> Answer:
-        """Return what was counted so far."""
         if not self._ticket.points:
             return self._pairs
         return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))

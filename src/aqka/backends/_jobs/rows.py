@@ -77,30 +77,29 @@ class JobShape:
         With another quantum than the divisor, what a pair needs beyond multiples of it is a
         second job of fewer shots a row; :class:`~aqka.Schedule` makes plans of multiples of a
         quantum.
-    max_executions, max_rows
-        Limits of one job; a plan above them becomes several. IBM runs 10 million executions.
+    max_rows
+        Most rows of one job; a plan above it, or above IBM's 10 million executions (rows times
+        shots), becomes several.
     free_shots
         For simulators, whose cost is per row and not per shot: each pair is one row, every
         row runs the plan's largest count, and the first shots of each are counted.
     """
 
     quantum: int | None = None
-    max_executions: int = MAX_EXECUTIONS
     max_rows: int = MAX_ROWS
     free_shots: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_executions", "max_rows"):
-            as_count(getattr(self, name), name)
+        as_count(self.max_rows, "max_rows")
         if self.quantum is None:
             return
         as_count(self.quantum, "quantum")
         if self.free_shots:
             raise InputError("quantum must be None with free_shots, which copies no rows.")
-        if self.quantum > self.max_executions:
+        if self.quantum > MAX_EXECUTIONS:
             raise InputError(
-                f"quantum must not exceed max_executions = {self.max_executions}, the shots "
-                f"that one job may run, got {self.quantum}; lower quantum."
+                f"quantum must be at most {MAX_EXECUTIONS:,}, the executions of one job, got "
+                f"{self.quantum}; lower quantum."
             )
 
     def layout(
@@ -120,7 +119,7 @@ class JobShape:
         counts = as_counts(shots, "shots")
         if counts.size and counts.min() < 0:
             raise InputError(f"shots must not be negative, got {counts.min()}.")
-        limit, executions = min(self.max_executions, MAX_SHOTS), self.max_executions
+        limit, executions = min(MAX_EXECUTIONS, MAX_SHOTS), MAX_EXECUTIONS
         if sentinels is not None:
             limit = min(limit, sentinels.shots)
             room = len(sentinels.points) * (sentinels.shots + (self.quantum or limit))
@@ -148,7 +147,7 @@ class JobShape:
         jobs, total = 0, 0
         for repeats, shots in _rows_and_shots(counts, quantum):
             rows = int(repeats.sum())
-            jobs += -(-rows // (tiles * min(self.max_rows, self.max_executions // shots)))
+            jobs += -(-rows // (tiles * min(self.max_rows, MAX_EXECUTIONS // shots)))
             total += rows
         return jobs, total
 
@@ -256,7 +255,6 @@ class Ticket:
 
     @classmethod
     def read(cls, text: str) -> "Ticket":
-        """Return the ticket that ``write`` wrote."""
         names, colon, rest = text.rpartition(":")
         if not colon:
             raise InputError(

@@ -8,7 +8,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
-from aqka.backends._tiles.places import DEAD, Use
+from aqka.backends._noisy.models import part_of_target
+from aqka.backends._tiles.places import DEAD, Use, gate_errors
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def is_pass_manager(given: Any) -> bool:
-    """Return whether something is a pass manager of Qiskit's."""
     return isinstance(given, require("qiskit.transpiler", "qiskit").PassManager)
 
 
@@ -64,7 +64,7 @@ class Transpiler:
         self, dead: set[Use], circuit: "QuantumCircuit", isa: "QuantumCircuit"
     ) -> "QuantumCircuit":
         """Return the circuit off dead couplers where it stands there without routing."""
-        alive = _without(self.target.target, dead)
+        alive = part_of_target(self.target.target, lambda use: use not in dead)
         couplers = alive.build_coupling_map()
         pieces = [] if couplers is None else couplers.connected_components()
         if max((piece.size() for piece in pieces), default=0) < circuit.num_qubits:
@@ -100,24 +100,8 @@ def _uses(isa: "QuantumCircuit") -> set[Use]:
 
 def _dead_couplers(chip: Any) -> set[Use]:
     """Return the two-qubit gates of a target that always err."""
-    return {
-        (name, qubits)
-        for name in chip.operation_names
-        for qubits, known in (chip[name] or {}).items()
-        if qubits is not None and len(qubits) == 2 and (getattr(known, "error", 0) or 0) >= DEAD
-    }
-
-
-def _without(chip: Any, dead: set[Use]) -> Any:
-    """Return a target without some of its gates."""
-    alive = require("qiskit.transpiler", "qiskit").Target(num_qubits=chip.num_qubits)
-    for name in chip.operation_names:
-        places = chip[name] or {None: None}  # None: on all qubits alike
-        kept = {qubits: known for qubits, known in places.items() if (name, qubits) not in dead}
-        if kept:
-            on = None if None in kept else kept
-            alive.add_instruction(chip.operation_from_name(name), on, name=name)
-    return alive
+    errors = gate_errors(chip)
+    return {use for use, error in errors.items() if len(use[1]) == 2 and error >= DEAD}
 
 
 def _check_size(n_qubits: int, available: int | None, device: Any) -> None:

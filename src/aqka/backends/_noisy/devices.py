@@ -16,7 +16,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._bulk.gates import unfolded
 from aqka.backends._bulk.light_cones import LightCones, Rates
 from aqka.backends._noisy.pauli import tensor_product, zero_outcome
-from aqka.backends.circuits import setting_letters
+from aqka.backends.circuits import placed_steps, setting_letters
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
-BATCH_BITS = 2**22
-"""Bits that are drawn together, which bounds their memory; draws depend on it."""
+BATCH_BITS = 2**22  # bits that are drawn together, which bounds their memory; draws depend on it
 
 
 class DeviceNoise:
@@ -50,7 +49,7 @@ class DeviceNoise:
             matrix = matrix @ _depolarising(known.error, matrix)
         return matrix
 
-    def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
+    def zero_outcome(self, qubit: int) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""
         wrong = self.readout(qubit)
         return zero_outcome(1 - wrong[0], wrong[1])
@@ -113,8 +112,7 @@ def calibrated_rates(
     logical = {physical: k for k, physical in enumerate(start[:n_qubits])}
     gates = Counter(tuple(sorted(parts[-1].qubits)) for parts in unfolded(feature_map) if parts)
     kept, readout = Counter[tuple[int, ...]](), np.zeros((n_qubits, 2))
-    for step in isa.data:
-        physical = tuple(isa.find_bit(qubit).index for qubit in step.qubits)
+    for physical, step in placed_steps(isa):
         if step.name == "measure":
             readout[isa.find_bit(step.clbits[0]).index] = noise.readout(physical[0])
         matrix = None if step.name == "barrier" else noise.error(step.operation, physical)

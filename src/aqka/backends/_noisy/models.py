@@ -5,8 +5,8 @@ For the few qubits in use it takes milliseconds, and the outcomes have the same 
 """
 
 import json
+from collections.abc import Callable
 from copy import copy
-from inspect import isclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_fraction, text_digest
 from aqka._util.optional import require
 from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
+from aqka.backends.circuits import placed_steps
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,14 +67,8 @@ DENSITY_MATRIX_QUBITS = 10  # up to here the exact noisy state is faster than tr
 
 def used_qubits(circuit: "QuantumCircuit") -> list[int]:
     """Return the qubits that anything but a barrier touches, in ascending order."""
-    return sorted(
-        {
-            circuit.find_bit(qubit).index
-            for instruction in circuit.data
-            if instruction.operation.name != "barrier"
-            for qubit in instruction.qubits
-        }
-    )
+    steps = placed_steps(circuit)
+    return sorted({q for qubits, step in steps if step.name != "barrier" for q in qubits})
 
 
 def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
@@ -90,7 +85,11 @@ def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
     if isinstance(noise, aer.AerSimulator):
         # It carries its own model; reading its target as a device's would lose the noise.
         return _cut_model(noise.options.noise_model or noise_module.NoiseModel(), used)
-    target = _cut_target(noise.target, circuit)
+    uses: set[Any] = {(step.name, qubits) for qubits, step in placed_steps(circuit)}
+    uses |= {("measure", (qubit,)) for qubit in used}
+    whole: Target = noise.target
+    facts = {"dt": whole.dt, "qubit_properties": whole.qubit_properties}
+    target = part_of_target(whole, uses.__contains__, **facts)
     # What Aer reads of a backend, and no more.
     device = SimpleNamespace(
         version=2, target=target, operation_names=list(target.operation_names), dt=target.dt
@@ -134,25 +133,20 @@ def _cut_model(model: "NoiseModel", used: set[int]) -> "NoiseModel":
     return part
 
 
-def _cut_target(target: "Target", circuit: "QuantumCircuit") -> "Target":
-    """Return a device's target with the instructions of a circuit, each where it stands."""
-    transpiler = require("qiskit.transpiler", "qiskit")
-    used = {("measure", (qubit,)) for qubit in used_qubits(circuit)} | {
-        (step.name, tuple(circuit.find_bit(qubit).index for qubit in step.qubits))
-        for step in circuit.data
-    }
-    part: Target = transpiler.Target(
-        num_qubits=target.num_qubits, dt=target.dt, qubit_properties=target.qubit_properties
+def part_of_target(target: "Target", keeps: Callable[[Any], bool], **facts: Any) -> "Target":
+    """Return a target with the instructions that are kept, by their name and qubits.
+
+    None stands for the qubits of one that is on all alike.
+    """
+    part: Target = require("qiskit.transpiler", "qiskit").Target(
+        num_qubits=target.num_qubits, **facts
     )
     for name in target.operation_names:
-        operation = target.operation_from_name(name)
-        kept = {
-            qubits: properties
-            for qubits, properties in (target[name] or {}).items()
-            if (name, qubits) in used
-        }
-        if kept and not isclass(operation):  # classes stand for control flow
-            part.add_instruction(operation, kept, name=name)
+        places = (target[name] or {None: None}).items()
+        kept = {qubits: known for qubits, known in places if keeps((name, qubits))}
+        if kept:
+            on = None if None in kept else kept
+            part.add_instruction(target.operation_from_name(name), on, name=name)
     return part
 
 
@@ -182,6 +176,14 @@ class NoiseTable:
 
     def __init__(self, model: "NoiseModel") -> None:
         self._model = model  # which has no public reader of single errors
+        correlated = next(
+            (qubits for qubits in model._local_readout_errors if len(qubits) > 1), None
+        )
+        if correlated is not None:
+            raise InputError(
+                f"noise holds a correlated readout error on qubits {correlated}, which Aer ignores "
+                "when qubits are measured one by one; give one per qubit."
+            )
         # By the error's own identity: one error often serves many gates and qubits.
         self._known: dict[int, FloatArray] = {}
 
@@ -202,16 +204,10 @@ class NoiseTable:
             self._known[id(error)] = transfer_matrix(error.to_quantumchannel().data)
         return self._known[id(error)]
 
-    def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
+    def zero_outcome(self, qubit: int) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""
-        local = self._model._local_readout_errors
-        for qubits in local:
-            if len(qubits) > 1 and measured.intersection(qubits):
-                raise InputError(
-                    f"noise holds a correlated readout error on qubits {qubits}, which Aer "
-                    "ignores when qubits are measured one by one; give one per qubit."
-                )
-        error = local.get((qubit,), self._model._default_readout_error)
+        default = self._model._default_readout_error
+        error = self._model._local_readout_errors.get((qubit,), default)
         if error is None:
             return zero_outcome(1.0, 0.0)
         chances = np.asarray(error.probabilities)

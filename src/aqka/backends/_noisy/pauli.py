@@ -6,7 +6,7 @@ and Tr(Mρ) is a dot product.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,11 @@ import numpy as np
 from aqka._util.arrays import ComplexArray, FloatArray
 from aqka._util.optional import require
 from aqka.backends._bulk.gates import is_varying
+from aqka.backends._bulk.light_cones import PAULIS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit.circuit import CircuitInstruction, Instruction
-
-_PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
 ZERO_STATE: FloatArray = np.array([1.0, 0.0, 0.0, 1.0]) / np.sqrt(2)
 IDENTITY: FloatArray = np.array([np.sqrt(2), 0.0, 0.0, 0.0])
@@ -38,34 +37,35 @@ def tensor_product(factors: Sequence[FloatArray]) -> FloatArray:
     return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
 
 
-def _pauli_columns(n_qubits: int) -> ComplexArray:
-    """Return the orthonormal Paulis as columns, each stacked column by column."""
-    paulis = reduce(np.kron, [_PAULIS.reshape(4, 2, 2)] * n_qubits).reshape(4**n_qubits, -1)
-    # Stacking columns is stacking rows of the transpose, and P.T = conj(P) for a Pauli.
-    columns: ComplexArray = paulis.conj().T / np.sqrt(2**n_qubits)
-    return columns
-
-
 def transfer_matrix(superoperator: ComplexArray) -> FloatArray:
     """Return a channel's matrix on Pauli vectors, from the one on column-stacked operators.
 
     Qiskit's order holds for both: the gate's last qubit leads.
     """
     n_qubits = (superoperator.shape[-1].bit_length() - 1) // 2
-    columns = _pauli_columns(n_qubits)
+    paulis = reduce(np.kron, [PAULIS] * n_qubits).reshape(4**n_qubits, -1)
+    # The orthonormal Paulis, each stacked column by column, which is stacking rows of the
+    # transpose, and P.T = conj(P) for a Pauli.
+    columns = paulis.conj().T / np.sqrt(2**n_qubits)
     return np.ascontiguousarray((columns.conj().T @ superoperator @ columns).real)
 
 
-# From a table of points to one step's matrix: (4^k, 4^k), or one such matrix per point.
-StepMatrix = Callable[[FloatArray], FloatArray]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PauliStep:
-    """A gate or channel of the compiled circuit."""
+    """A gate of the compiled circuit and the error behind it; either may be None."""
 
-    qubits: tuple[int, ...]  # in the order of the matrix: the leading one first
-    matrix: StepMatrix  # for a table of angles, one row per point
+    qubits: tuple[int, ...]  # in the order of the matrices: the leading one first
+    gate: FloatArray | None  # its matrix, or coefficients of the harmonics of its angles
+    columns: list[int]  # of its angles; none where it is the same for every point
+    error: FloatArray | None
+
+    def matrix(self, angles: FloatArray) -> FloatArray:
+        """Return its matrix for a table of angles: (4^k, 4^k), or one such matrix per point."""
+        matrix = self.gate
+        if matrix is not None and self.columns:
+            flat = _harmonic_table(angles[:, self.columns]) @ matrix.reshape(len(matrix), -1)
+            matrix = flat.reshape(len(angles), *matrix.shape[1:])
+        return reduce(np.matmul, [part for part in (self.error, matrix) if part is not None])
 
 
 @dataclass
@@ -99,20 +99,15 @@ def _on_some(
     """Multiply ``matrix`` on some of a block's qubits from the left to the block's matrix."""
     if qubits == block:
         return matrix @ total
-    size, width = total.shape[-1], len(block)
-    batch = total.shape[:-2]
-    axes = [block.index(q) for q in qubits]
-    axes += [k for k in range(width) if k not in axes]
-    # The rows' qubits in front, the batch before them and the columns behind stay in place.
-    lead = len(batch)
-    forth = [*range(lead), *(lead + a for a in axes), lead + width]
-    moved = total.reshape(*batch, *[4] * width, size).transpose(forth)
-    moved = matrix @ moved.reshape(*batch, 4 ** len(qubits), -1)
-    batch = moved.shape[:-2]
-    lead = len(batch)
-    back = [*range(lead), *(lead + int(a) for a in np.argsort(axes)), lead + width]
-    moved = moved.reshape(*batch, *[4] * width, size).transpose(back)
-    return np.ascontiguousarray(moved.reshape(*batch, size, size))
+    size, width, count = total.shape[-1], len(block), len(qubits)
+    # From the end, where there may be a batch in front: the columns, before them the rows' qubits.
+    axes, front = [block.index(q) - width - 1 for q in qubits], range(-width - 1, count - width - 1)
+    tensor = total.reshape(*total.shape[:-2], *[4] * width, size)
+    moved = np.moveaxis(tensor, axes, front).reshape(*total.shape[:-2], 4**count, -1)
+    moved = matrix @ moved
+    tensor = moved.reshape(*moved.shape[:-2], *[4] * width, size)
+    moved = np.moveaxis(tensor, front, axes).reshape(*moved.shape[:-2], size, size)
+    return np.ascontiguousarray(moved)
 
 
 def gather_blocks(steps: Iterable[PauliStep]) -> list[Block]:
@@ -179,26 +174,26 @@ class GateMatrices:
         self._rotations: dict[tuple[str, int], FloatArray] = {}
         self._constants: dict[tuple[Any, ...], FloatArray] = {}
 
-    def step_matrix(
+    def of(
         self, instruction: "CircuitInstruction", expressions: dict[Any, int]
-    ) -> StepMatrix | None:
-        """Return an instruction's matrix as a function of the angles; None does nothing.
+    ) -> tuple[FloatArray | None, list[int]]:
+        """Return an instruction's matrix, None if it does nothing; or coefficients, and its angles.
 
         ``expressions`` numbers the angles of the circuit; new ones are added to it.
         """
         operation = instruction.operation
         if operation.name in ("measure", "delay", "id"):
-            return None
+            return None, []
         # Not is_parameterized(): it overlooks the angles of controlled gates.
         if any(is_varying(parameter) for parameter in operation.params):
             columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
-            return _by_angles(self._coefficients(operation), columns)
+            return self._coefficients(operation), columns
         if not instruction.is_standard_gate() and operation.name not in ("pauli", "reset"):
-            return constant_step(transfer_matrix(self._superop(operation).data))
+            return transfer_matrix(self._superop(operation).data), []
         key = (operation.name, *operation.params)
         if key not in self._constants:
             self._constants[key] = transfer_matrix(self._superop(operation).data)
-        return constant_step(self._constants[key])
+        return self._constants[key], []
 
     def _coefficients(self, operation: "Instruction") -> FloatArray:
         """Return a gate's transfer matrix as coefficients of its angles' harmonics.
@@ -211,9 +206,7 @@ class GateMatrices:
             grid = np.array(list(itertools.product(_SAMPLES, repeat=count)))
             sampled = np.stack([self._at(operation, angles) for angles in grid])
             found = np.linalg.solve(_harmonic_table(grid), sampled.reshape(len(grid), -1))
-            coefficients = np.asarray(found, dtype=np.float64).reshape(
-                len(grid), *sampled.shape[1:]
-            )
+            coefficients = np.asarray(found, dtype=np.float64).reshape(sampled.shape)
             probe = np.linspace(0.7, 1.9, count)
             rebuilt = np.tensordot(_harmonic_table(probe[None])[0], coefficients, 1)
             if not np.allclose(rebuilt, self._at(operation, probe), atol=1e-10):
@@ -236,19 +229,6 @@ def _harmonic_table(angles: FloatArray) -> FloatArray:
     for angle in angles.T:
         half = angle / 2
         parts = [np.ones_like(half), np.cos(half), np.sin(half), np.cos(angle), np.sin(angle)]
-        longer: FloatArray = table[:, :, None] * np.stack(parts, axis=-1)[:, None, :]
+        longer = table[:, :, None] * np.stack(parts, axis=-1)[:, None, :]
         table = longer.reshape(len(angles), -1)
     return table
-
-
-def constant_step(matrix: FloatArray) -> StepMatrix:
-    """Return the step of one matrix for every point."""
-    return lambda angles: matrix
-
-
-def _by_angles(coefficients: FloatArray, columns: list[int]) -> StepMatrix:
-    def matrix(angles: FloatArray) -> FloatArray:
-        flat = _harmonic_table(angles[:, columns]) @ coefficients.reshape(len(coefficients), -1)
-        return flat.reshape(len(angles), *coefficients.shape[1:])
-
-    return matrix

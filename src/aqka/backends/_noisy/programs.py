@@ -10,7 +10,7 @@ from aqka.backends._bulk.gates import evaluate
 from aqka.backends._noisy import pauli
 from aqka.backends._noisy.devices import DeviceNoise
 from aqka.backends._noisy.models import NoiseTable, used_qubits
-from aqka.backends.circuits import MIDDLE
+from aqka.backends.circuits import MIDDLE, placed_steps, read_qubits
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,35 +20,32 @@ if TYPE_CHECKING:
 # Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
 _CHUNK_BYTES = 2**23
 
-# An instruction and the numbers of the qubits that it acts on.
-PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
-
 
 class Compiler:
     """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
     The noise is an Aer model or a device's. ``qubits`` are those that the circuit uses, in the
-    order of Pauli vectors.
+    order of Pauli vectors; ``start`` is their zero state.
     """
 
     def __init__(self, circuit: "QuantumCircuit", noise: Any) -> None:
-        self._gates, self.noise = pauli.GateMatrices(), noise
         if not isinstance(noise, DeviceNoise):
             passes = noise._pass_manager()
             if passes is not None:
                 # A device's noise on delays is put in by passes, as Aer does before each run.
                 circuit = passes.run(circuit)
-            self.noise = NoiseTable(noise)
+            noise = NoiseTable(noise)
+        self._gates, self._noise = pauli.GateMatrices(), noise
         self.qubits = used_qubits(circuit)
-        self.instructions: list[PlacedInstruction] = [
-            (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
-            for instruction in circuit.data
-        ]
-        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
+        self.instructions = placed_steps(circuit)
+        self.place = {qubit: k for k, qubit in enumerate(self.qubits)}
+        self.start = pauli.tensor_product([pauli.ZERO_STATE] * len(self.qubits))
+        self.bits = read_qubits(circuit)  # routing may have moved them
+        self.zero = {qubit: noise.zero_outcome(qubit) for qubit in self.bits.values()}
 
     def compile(
         self,
-        instructions: list[PlacedInstruction],
+        instructions: "list[tuple[tuple[int, ...], CircuitInstruction]]",
         parameters: list["Parameter"],
         start: FloatArray,
         *,
@@ -64,14 +61,12 @@ class Compiler:
             operation = instruction.operation
             if operation.name == "barrier" or not qubits:
                 continue
-            error = self.noise.error(operation, qubits)
-            matrix = self._gates.step_matrix(instruction, expressions)
-            if error is not None:
-                # Aer puts a measurement's error before it, any other error after the gate.
-                matrix = _gate_then_error(matrix, error)
-            if matrix is not None:
-                leading = tuple(self._place[q] for q in reversed(qubits))  # the gate's last qubit
-                steps.append(pauli.PauliStep(leading, matrix))
+            # Aer puts a measurement's error before it, any other error after the gate.
+            error = self._noise.error(operation, qubits)
+            gate, columns = self._gates.of(instruction, expressions)
+            if gate is not None or error is not None:
+                leading = tuple(self.place[q] for q in reversed(qubits))  # the gate's last qubit
+                steps.append(pauli.PauliStep(leading, gate, columns, error))
         blocks, angles = pauli.gather_blocks(steps), list(expressions)
         size = max(1, _CHUNK_BYTES // (8 * start.size))
 
@@ -81,12 +76,6 @@ class Compiler:
                 yield pauli.evolve_paulis(start, blocks, values, adjoint=adjoint)
 
         return run
-
-
-def _gate_then_error(gate: pauli.StepMatrix | None, error: FloatArray) -> pauli.StepMatrix:
-    if gate is None:
-        return pauli.constant_step(error)
-    return lambda angles: error @ gate(angles)
 
 
 class FidelityProgram:
@@ -108,19 +97,11 @@ class FidelityProgram:
                 "choose another optimization_level."
             )
         middle = names.index(("barrier", MIDDLE))
-        first, second = placed[:middle], placed[middle + 1 :]
-        start = pauli.tensor_product([pauli.ZERO_STATE] * len(compiler.qubits))
-        self._forward = compiler.compile(first, parameters[:half], start)
-        measured = {
-            q for qubits, step in second if step.operation.name == "measure" for q in qubits
-        }
-        zero = [  # reading 0 from every measured qubit
-            compiler.noise.zero_outcome(q, measured) if q in measured else pauli.IDENTITY
-            for q in compiler.qubits
-        ]
-        self._backward = compiler.compile(
-            second, parameters[half:], pauli.tensor_product(zero), adjoint=True
-        )
+        self._forward = compiler.compile(placed[:middle], parameters[:half], compiler.start)
+        # Reading 0 from every measured qubit.
+        zero = pauli.tensor_product([compiler.zero.get(q, pauli.IDENTITY) for q in compiler.qubits])
+        second = placed[middle + 1 :]
+        self._backward = compiler.compile(second, parameters[half:], zero, adjoint=True)
 
     def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Return Tr(M(y) ρ(x)) of all points.
@@ -144,22 +125,12 @@ class OutcomeProgram:
         self, circuit: "QuantumCircuit", noise: Any, parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, noise)
-        self._n_used = len(compiler.qubits)
-        start = pauli.tensor_product([pauli.ZERO_STATE] * self._n_used)
-        self._program = compiler.compile(compiler.instructions, parameters, start)
-        # Physical qubit of each classical bit: routing may have moved them.
-        bits = {
-            circuit.find_bit(step.clbits[0]).index: circuit.find_bit(step.qubits[0]).index
-            for step in circuit.data
-            if step.operation.name == "measure"
-        }
-        measured = set(bits.values())
-        zero = {q: compiler.noise.zero_outcome(q, measured) for q in measured}
-        place = {q: k for k, q in enumerate(compiler.qubits)}
+        self._program = compiler.compile(compiler.instructions, parameters, compiler.start)
+        bits, zero = compiler.bits, compiler.zero
         # Bits from the most significant, since that axis comes first; the others are traced out.
-        self._axes = [place[bits[b]] for b in sorted(bits, reverse=True)]
+        self._axes = [compiler.place[bits[b]] for b in sorted(bits, reverse=True)]
         self._effects = [
-            np.stack([zero[q], pauli.IDENTITY - zero[q]]) if q in measured else pauli.IDENTITY[None]
+            np.stack([zero[q], pauli.IDENTITY - zero[q]]) if q in zero else pauli.IDENTITY[None]
             for q in compiler.qubits
         ]
 
@@ -168,9 +139,10 @@ class OutcomeProgram:
         return np.concatenate([self._read(vectors) for vectors in self._program(values)])
 
     def _read(self, vectors: FloatArray) -> FloatArray:
-        tensor = vectors.reshape(-1, *[4] * self._n_used)
+        n_used = len(self._effects)
+        tensor = vectors.reshape(-1, *[4] * n_used)
         for axis, effect in enumerate(self._effects, start=1):
             tensor = np.moveaxis(np.tensordot(tensor, effect, axes=([axis], [1])), -1, axis)
-        rest = [k for k in range(self._n_used) if k not in self._axes]
+        rest = [k for k in range(n_used) if k not in self._axes]
         tensor = tensor.transpose(0, *(1 + k for k in self._axes), *(1 + k for k in rest))
         return np.maximum(tensor.reshape(len(vectors), -1), 0.0)

@@ -20,13 +20,6 @@ class Deal:
     Requests are shuffled, their copies kept together, and laid out slot by slot, round and round
     over the tiles in a shuffled order. So every tile runs in every row, the copies of one request
     are on different tiles, and which tile meets which request is random.
-
-    >>> deal = Deal.of(3, seed=0, tag="first")
-    >>> slots = deal.slots([0, 0, 1, 1, 2], job=0)
-    >>> sorted(slots // 3), len(set(slots))
-    ([np.int64(0), np.int64(0), np.int64(0), np.int64(1), np.int64(1)], 5)
-    >>> Deal.decode(deal.encode()) == deal
-    True
     """
 
     n_tiles: int
@@ -34,12 +27,7 @@ class Deal:
 
     @classmethod
     def of(cls, n_tiles: int, seed: int, tag: str) -> "Deal":
-        """Return the deal of a submission."""
         return cls(n_tiles, tag_entropy(seed, tag))
-
-    def rows(self, n_requests: int) -> int:
-        """Return the rows of the tiled circuit that so many rows of requests need."""
-        return -(-n_requests // self.n_tiles)
 
     def slots(self, requests: ArrayLike, job: int) -> IntArray:
         """Return the slot of each row of a job, given the request that it is a copy of."""

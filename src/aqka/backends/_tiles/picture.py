@@ -1,5 +1,6 @@
 """The picture of a chip with a value on some of its qubits, such as its tiles."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,12 +21,6 @@ def positions(calibration: Calibration) -> FloatArray:
     IBM numbers its heavy hexagons row by row: runs of coupled neighbours, and between two runs
     the qubits that bridge them.
     """
-    found = _by_rows(calibration)
-    return _by_springs(calibration) if found is None else found
-
-
-def _by_rows(calibration: Calibration) -> FloatArray | None:
-    """Return the lattice with couplers of length 1; None where the numbers do not follow rows."""
     neighbours = calibration.neighbours()
     where = np.full((calibration.n_qubits, 2), np.nan)
     above: set[int] = set()
@@ -41,24 +36,18 @@ def _by_rows(calibration: Calibration) -> FloatArray | None:
                 where[row[k], 0] = x
         above = set(row)
     lengths = np.abs(np.diff(where[np.array(calibration.couplers)], axis=1)).sum(axis=2)
-    return where if np.all(lengths == 1) else None
+    return where if np.all(lengths == 1) else _by_springs(calibration)
 
 
 def _rows(calibration: Calibration) -> list[list[int]]:
     """Return runs of consecutive coupled qubits, and the bridges between two runs as one row."""
     coupled = set(calibration.couplers)
-    runs: list[list[int]] = []
-    for qubit in range(calibration.n_qubits):
-        if (qubit - 1, qubit) in coupled:
-            runs[-1].append(qubit)
-        else:
-            runs.append([qubit])
+    qubits = np.arange(calibration.n_qubits)
+    runs = np.split(qubits, [q for q in qubits[1:] if (q - 1, q) not in coupled])
     rows: list[list[int]] = []
-    for k, run in enumerate(runs):
-        if k and len(run) == len(runs[k - 1]) == 1:
-            rows[-1] += run
-        else:
-            rows.append(run)
+    for bridges, group in itertools.groupby(runs, key=lambda run: len(run) == 1):
+        found = [run.tolist() for run in group]
+        rows += [[qubit for (qubit,) in found]] if bridges else found
     return rows
 
 

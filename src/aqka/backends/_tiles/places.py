@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 DEAD = 1.0  # IBM's error of a coupler that is not calibrated
+Use = tuple[str, tuple[int, ...]]  # A gate and the qubits it acts on
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Calibration:
     name: str
     n_qubits: int
     couplers: tuple[tuple[int, int], ...]  # each once and with the lower number first
-    # Of a gate, or of ``measure``, on qubits in the gate's direction; without what is dead.
-    errors: dict[tuple[str, tuple[int, ...]], float]
+    # Errors of a gate, or of ``measure``, on qubits in the gate's direction; without what is dead.
+    errors: dict[Use, float]
 
     def graph(self) -> Any:
         """Return the coupling map, to which dead couplers belong."""
@@ -54,12 +55,7 @@ def read_calibration(device: Any) -> Calibration:
             f"tiles need a device with a coupling map, and {name} has none: every circuit would "
             "stand beside every other. Pass tiles=1."
         )
-    errors = {
-        (gate, qubits): float(properties.error)
-        for gate in target.operation_names
-        for qubits, properties in (target[gate] or {}).items()
-        if qubits is not None and getattr(properties, "error", None) is not None
-    }
+    errors = gate_errors(target)
     measured = {len(qubits) for gate, qubits in errors if gate != "reset"}
     if 2 not in measured or not any(gate == "measure" for gate, _ in errors):
         raise InputError(
@@ -74,8 +70,14 @@ def read_calibration(device: Any) -> Calibration:
     )
 
 
-# A gate and the qubits of the shape it acts on.
-Use = tuple[str, tuple[int, ...]]
+def gate_errors(target: Any) -> dict[Use, float]:
+    """Return the errors that a target tells of its gates, ``measure`` among them."""
+    return {
+        (gate, qubits): float(properties.error)
+        for gate in target.operation_names
+        for qubits, properties in (target[gate] or {}).items()
+        if qubits is not None and getattr(properties, "error", None) is not None
+    }
 
 
 @dataclass(frozen=True)

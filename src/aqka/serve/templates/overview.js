@@ -66,5 +66,5 @@ filter.addEventListener("input", show);
 keepAsking(
   "runs.json",
   (found) => { runs = found.runs; show(); },
-  () => { seen.textContent = "the server has ended; what is shown was last seen"; },
+  () => { seen.textContent = "the server has ended; showing the last known state"; },
 );

@@ -28,7 +28,7 @@ function showJobs(run) {
     cell(row, job.ticket, "text long");
   }
   const out = run.jobs.filter((job) => job.state === "sent" || job.state === "planned").length;
-  const queue = run.queue_seconds ? `, ${duration(run.queue_seconds)} in queues were quoted` : "";
+  const queue = run.queue_seconds ? `, ${duration(run.queue_seconds)} of queueing quoted` : "";
   document.getElementById("jobs-summary").textContent =
     `Jobs: ${out} out, ${run.jobs.length - out} ended${queue}`;
 }

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka, AqkaOracle
-from aqka.demo.tasks import Task
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.results import Row
 from aqka_research.spending import all_rows, baseline_rows
 from aqka_research.sweep.store import Cell
+from aqka_research.tasks import Task
 
 N_TRAIN, N_TEST, N_ANCHORS = 225, 75, 10
 N_PAIRS = N_TRAIN * (N_TRAIN + 1) // 2

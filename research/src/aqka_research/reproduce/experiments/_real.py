@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from aqka.demo.tasks import Task
 from aqka_research.chosen_tasks import labelled
-from aqka_research.tasks import breast_cancer_rbf, digits_rbf
+from aqka_research.tasks import Task, breast_cancer_rbf, digits_rbf
 
 DATA: dict[str, Callable[..., Task]] = {
     "breast-cancer": breast_cancer_rbf,

@@ -12,10 +12,10 @@ from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
-from aqka.demo.tasks import Task, planted_sparse
 from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient, solve_dual
 from aqka.maths.spectrum import project_psd
 from aqka_research.results import Row
+from aqka_research.tasks import Task, planted_sparse
 from aqka_research.theory import (
     delta_variance,
     krr_gauss_newton,

@@ -9,10 +9,10 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.backends.statevector import zz_kernel
-from aqka.demo.tasks import Task, plant
 from aqka_research.protocols import task_choices
 from aqka_research.results import Row
 from aqka_research.spending import exact_decision, n_pairs, session_row, spend
+from aqka_research.tasks import Task, plant
 
 if TYPE_CHECKING:
     from aqka.backends.aer import AerBackend

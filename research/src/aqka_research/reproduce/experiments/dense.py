@@ -7,7 +7,7 @@ import numpy as np
 
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.problem import Problem
-from aqka.demo.tasks import Task
+from aqka.maths.spectrum import Spectrum
 from aqka_research.protocols import reading_of
 from aqka_research.reproduce.claims import Claim, above, at_most, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -22,6 +22,7 @@ from aqka_research.reproduce.experiments._stated import (
 from aqka_research.results import Estimate, Results, Row, lowest
 from aqka_research.spending import baseline_rows, rows_per_pair
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,8 @@ def _structure(task: Task, protocol: str) -> Row:
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     mass = np.cumsum(np.sort(np.abs(alpha))[::-1]) / np.abs(alpha).sum()
     upper = np.triu_indices(len(task.y), 1)
-    low, high = np.quantile(np.abs(ridge_gradient(task.kernel, problem)[upper]), (0.1, 0.9))
+    gradient = ridge_gradient(Spectrum.of(task.kernel), problem)
+    low, high = np.quantile(np.abs(gradient[upper]), (0.1, 0.9))
     return {
         "method": "structure",
         "ninety_percent": 100 * float((np.searchsorted(mass, 0.9) + 1) / len(alpha)),
@@ -223,7 +225,11 @@ class Dense(Experiment):
     claims = CLAIMS
     by = ("data", "method", "shots_per_pair")
     measures = (
-        *("accuracy", "balanced_accuracy", "correlation", "ninety_percent", "sensitivity_span"),
+        "accuracy",
+        "balanced_accuracy",
+        "correlation",
+        "ninety_percent",
+        "sensitivity_span",
     )
 
     def cells(self, parameters: Parameters, protocol: str) -> list[Cell]:

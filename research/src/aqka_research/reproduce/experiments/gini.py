@@ -7,7 +7,6 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
-from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.reproduce.claims import Claim, above, below, within
@@ -17,6 +16,7 @@ from aqka_research.reproduce.experiments._stated import Because, direction
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -213,7 +213,7 @@ class Gini(Experiment):
     quick: ClassVar[Parameters] = {"seeds": 2, "tasks": list(TABLE), "n_train": 60}
     claims = CLAIMS
     by = ("task", "method")
-    measures = (*("gini", "rho", "warm_up_gini", "accuracy", "balanced_accuracy", "correlation"),)
+    measures = ("gini", "rho", "warm_up_gini", "accuracy", "balanced_accuracy", "correlation")
 
     def cells(self, parameters: Parameters, protocol: str) -> list[Cell]:
         """Return one cell per task and seed, the largest task first."""

@@ -230,8 +230,14 @@ class Hardware(Experiment):
     claims = CLAIMS
     by = ("method", "shots_per_pair")
     measures = (
-        *("accuracy", "balanced_accuracy", "correlation"),
-        *("circuits", "qpu_seconds", "diagonal", "off_diagonal", "depth"),
+        "accuracy",
+        "balanced_accuracy",
+        "correlation",
+        "circuits",
+        "qpu_seconds",
+        "diagonal",
+        "off_diagonal",
+        "depth",
     )
 
     def save(self, parameters: Parameters, directory: Path) -> None:

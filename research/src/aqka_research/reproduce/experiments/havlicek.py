@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from aqka.demo.tasks import Task
 from aqka.learners import labels_of
 from aqka_research.chosen_tasks import labelled
 from aqka_research.protocols import task_choices
@@ -24,7 +23,7 @@ from aqka_research.spending import (
     n_pairs,
 )
 from aqka_research.sweep.store import Cell, Result, stable_name
-from aqka_research.tasks import ad_hoc
+from aqka_research.tasks import Task, ad_hoc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from aqka.demo.tasks import Task, breast_cancer
 from aqka_research.chosen_tasks import labelled, planted_quantum
 from aqka_research.reproduce.claims import Claim, Rule, above, factor, one_draw, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -20,6 +19,7 @@ from aqka_research.reproduce.measured_kernel import FAKE_HERON, N_TEST, hardware
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import EXACT, MAJORITY, all_rows, baseline_rows, rows_per_pair
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task, breast_cancer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

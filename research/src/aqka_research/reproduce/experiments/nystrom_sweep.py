@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.baselines import Uniform
-from aqka.allocators.nystrom import Nystrom, NystromLeverage
+from aqka.allocators.baselines import Nystrom, NystromLeverage, Uniform
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note

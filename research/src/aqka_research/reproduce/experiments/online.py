@@ -155,8 +155,13 @@ class Online(Experiment):
     claims = CLAIMS
     by = ("method", "shots_per_pair")
     measures = (
-        *("accuracy", "balanced_accuracy", "correlation", "mse", "operator_error"),
-        *("diagonal", "two_qubit_error"),
+        "accuracy",
+        "balanced_accuracy",
+        "correlation",
+        "mse",
+        "operator_error",
+        "diagonal",
+        "two_qubit_error",
     )
 
     def figures(self, results: Results) -> "dict[str, Figure]":

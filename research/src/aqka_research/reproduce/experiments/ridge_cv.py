@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.demo.tasks import Task
 from aqka.learners import Learner
 from aqka.learners.ridge import RIDGE_GRID, Ridge, RidgeKfold, RidgeLoo
 from aqka.sessions import Training
@@ -19,6 +18,7 @@ from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import baseline_rows, decision_row, exact_decision, spend
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ import numpy as np
 
 from aqka._util import colours
 from aqka.core.problem import PAPER, Problem
-from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.sessions import Training
 from aqka_research.read_runs import made_once
@@ -25,6 +24,7 @@ from aqka_research.reproduce.experiments._stated import direction, stated_gain, 
 from aqka_research.results import Estimate, Results, Row, highest, lowest
 from aqka_research.spending import EXACT, baseline_rows, exact_decision, session_row, spend
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task
 from aqka_research.theory import planted_ceiling, training_loss
 
 if TYPE_CHECKING:

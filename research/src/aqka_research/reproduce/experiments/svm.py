@@ -11,7 +11,6 @@ from aqka.allocators.aqka import AqkaOracle, AqkaSvm, AqkaSvmSoft
 from aqka.allocators.baselines import Random, Uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.demo.tasks import Task, plant
 from aqka.maths.sensitivity import solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
 from aqka_research.protocols import task_choices
@@ -29,6 +28,7 @@ from aqka_research.reproduce.measured_kernel import (
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import Task, plant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ class SvmOracle(AqkaOracle):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the true dual coefficients of a pair's two points."""
-        dual = solve_dual(project_psd(problem.oracle()), problem.signs[:, 0], problem.C).dual
+        dual = solve_dual(project_psd(problem.oracle()), problem.signs()[:, 0], problem.C).dual
         return np.abs(table.condense(svm_gradient(dual, np.ones_like(dual))))
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka._util import colours
-from aqka.demo.tasks import planted_sparse
 from aqka_research.reproduce.claims import Claim, Rule, above, at_least, at_most, factor, within
 from aqka_research.reproduce.experiments import _theory_checks as checks
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.tasks import planted_sparse
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -287,9 +287,19 @@ class Theory(Experiment):
     claims = CLAIMS
     by = ("method", "shots", "anchors")
     measures = (
-        *("ratio", "error", "rho", "over_ceiling", "over_shorthand", "over_naive"),
-        *("multiplier", "distance", "doubling", "concentration"),
-        *("leading", "remainder", "log10_shots_needed"),
+        "ratio",
+        "error",
+        "rho",
+        "over_ceiling",
+        "over_shorthand",
+        "over_naive",
+        "multiplier",
+        "distance",
+        "doubling",
+        "concentration",
+        "leading",
+        "remainder",
+        "log10_shots_needed",
     )
 
     def figures(self, results: Results) -> "dict[str, Figure]":

@@ -4,9 +4,8 @@ import pytest
 from pennylane import numpy as qnp
 from sklearn.svm import SVC
 
-from aqka import BackendFactory, InputError
+from aqka import BackendFactory
 from aqka.backends import PennylaneBackend
-from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.estimators import QuantumKernel
 
 X = np.random.default_rng(1).uniform(0, np.pi, size=(8, 2))
@@ -40,9 +39,9 @@ def make(**settings):
 def test_matrices_agree_with_pennylanes_in_the_limit():
     kernel = make()
     wanted = qml.kernels.square_kernel_matrix(X, exact, assume_normalized_kernel=True)
-    found = square_kernel_matrix(X, kernel, assume_normalized_kernel=True)
+    found = kernel.matrix(X)
     assert np.abs(found - wanted).max() < 0.5 / 1000 * 6
-    block = kernel_matrix(TEST, X, kernel)
+    block = kernel.matrix(TEST, X)
     assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 1000 * 5
     assert kernel.shots_used_ == 52 * 10**6
 
@@ -55,21 +54,21 @@ def test_shots_run_on_a_pennylane_device(device):
         backend=BackendFactory(PennylaneBackend, device=device),
     )
     wanted = qml.kernels.square_kernel_matrix(X, exact)
-    found = square_kernel_matrix(X, kernel)
+    found = kernel.matrix(X)
     shots = kernel.session_.table.square(kernel.session_.table.shots.astype(float))
     assert np.max(np.abs(found - wanted) * np.sqrt(shots)) < 0.5 * 4.5
-    block = kernel_matrix(TEST, X, kernel)
+    block = kernel.matrix(TEST, X)
     assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 10 * 4.5
     assert kernel.shots_used_ == 5_200
 
 
 def test_pennylanes_own_functions_take_the_kernel():
     kernel = make(budget=2_800, test_budget=2_400).fit(X, Y)
-    whole = square_kernel_matrix(X, kernel)
+    whole = kernel.matrix(X)
     assert np.array_equal(qml.kernels.square_kernel_matrix(X, kernel), whole)
     pairwise = qml.kernels.kernel_matrix(qnp.array(TEST), X, kernel)  # its own array type too
     assert kernel.shots_used_ == 5_200
-    assert np.array_equal(kernel_matrix(TEST, X, kernel), pairwise)
+    assert np.array_equal(kernel.matrix(TEST, X), pairwise)
     assert kernel.shots_used_ == 5_200
 
 
@@ -86,15 +85,14 @@ def test_an_svm_runs_unchanged():
     before = SVC(kernel=lambda A, B: qml.kernels.kernel_matrix(A, B, exact)).fit(X, Y)
     wanted = before.decision_function(TEST)
     kernel = make().fit(X, Y)
-    for matrix in (qml.kernels.kernel_matrix, kernel_matrix):
-        after = SVC(kernel=lambda A, B, matrix=matrix: matrix(A, B, kernel)).fit(X, Y)
+
+    def pairwise(A, B):
+        return qml.kernels.kernel_matrix(A, B, kernel)
+
+    for matrix in (pairwise, kernel.matrix):
+        after = SVC(kernel=matrix).fit(X, Y)
         assert np.abs(after.decision_function(TEST) - wanted).max() < 0.02
     assert kernel.shots_used_ == 52 * 10**6
-
-
-def test_a_plain_function_is_refused():
-    with pytest.raises(InputError, match=r"use pennylane\.kernels"):
-        square_kernel_matrix(X, exact)
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -1,4 +1,4 @@
-"""Kernel ridge regression and classification under a shot budget, with probabilities."""
+"""Ridge regression, ridge and support vector classification under a shot budget."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray
-from aqka.core.problem import Problem, TargetScale
+from aqka.core.problem import DEFAULT_C, Problem, TargetScale
 from aqka.designs import Never
 from aqka.errors import InputError
 from aqka.estimators import _base
@@ -18,6 +18,7 @@ from aqka.estimators._base import QuantumClassifier, as_weights, with_parameters
 from aqka.estimators._source import OnRound
 from aqka.learners import Learner, make_learner
 from aqka.learners.balanced import Balanced
+from aqka.learners.svm import Svm
 from aqka.maths.spectrum import left_out
 from aqka.sessions import Values
 
@@ -85,14 +86,8 @@ def fit_temperature(decision: FloatArray, winner: FloatArray) -> float:
     """Return the t that makes softmax(t · decision) fit the classes best.
 
     One number for all classes keeps the most likely class the one that is predicted
-    (temperature scaling: Guo et al. 2017, "On calibration of modern neural networks").
-
-    Parameters
-    ----------
-    decision
-        Held-out decision values, a column per class.
-    winner
-        The column of each point's true class.
+    (temperature scaling: Guo et al. 2017, "On calibration of modern neural networks"). ``decision``
+    has a column per class, and ``winner`` the column of each point's true class.
     """
     points = np.arange(len(decision))
     scale = float(np.abs(decision).max()) or 1.0
@@ -108,6 +103,36 @@ def fit_temperature(decision: FloatArray, winner: FloatArray) -> float:
 def probabilities(decision: FloatArray, temperature: float) -> FloatArray:
     """Return softmax(t · decision), a column per class."""
     return np.asarray(softmax(temperature * score_per_class(decision), axis=1))
+
+
+@with_parameters
+class QuantumSVC(QuantumClassifier):
+    """Support vector classification under a shot budget.
+
+    More than two classes are separated each from the rest, by machines that share one kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> X = minmax_scale(X, (1.5, 3.1))
+    >>> model = QuantumSVC(budget=20_000).fit(X[:60], y[:60])
+    >>> bool(model.score(X[60:], y[60:]) > 0.8)
+    True
+    """
+
+    C: float = DEFAULT_C
+    _described = QuantumClassifier._described | {
+        "C": f"""float, default={DEFAULT_C:g}
+    Box of the dual: the larger, the fewer training points are left on the wrong side.""",
+    }
+
+    def _chosen_learner(self, default: str) -> Learner:
+        return Svm()
+
+    def _make_problem(self, y: NDArray[np.int64], weights: FloatArray | None) -> Problem:
+        return Problem(y, C=self.C, weights=weights)  # type: ignore[arg-type]
 
 
 @with_parameters
@@ -199,7 +224,7 @@ class QuantumRidge(RegressorMixin, Ridge):  # type: ignore[misc]
             values = self.prediction(X, budget)
             if not (return_std or return_cov):
                 return values.f
-            block, by_shots = entries.decide(values.table).f, values.decided.deviation
+            block, by_shots = entries.values(values.table), values.decided.deviation
             among = self.head_.estimate.among(values.table) if return_cov else None
             return values.f, self._spread(block, by_shots, among)
         points = validate_data(self, X, reset=False)
