@@ -3,6 +3,8 @@ import pickle
 
 import numpy as np
 import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit import ParameterVector
 
 from aqka import InputError, acquire
 from aqka._util import optional
@@ -133,6 +135,25 @@ def test_many_pairs():
     hits = run(backend, ShotPlan(np.arange(count) % 6, np.arange(count) % 5, np.full(count, 3)))
     truth = kernel(angles, X, X)[np.arange(count) % 6, np.arange(count) % 5]
     assert hits.mean() == pytest.approx(3 * truth.mean(), abs=0.03)
+
+
+@pytest.mark.parametrize("quantum_sdk", ["pennylane", "qiskit"])
+def test_the_last_bits_of_angles_and_matrices_do_not_make_another_backend(quantum_sdk):
+    def fingerprint(turn):
+        def function(x):
+            qml.RY(x[0] + turn, wires=0)
+            qml.RZ(np.sin(turn), wires=0)  # 1e-16 where another processor may find 0
+
+        circuit = QuantumCircuit(2)
+        for qubit, angle in enumerate(ParameterVector("x", 2)):
+            circuit.ry(angle, qubit)
+        cosine, sine = np.cos(turn), np.sin(turn)
+        circuit.unitary(np.array([[cosine, -sine], [sine, cosine]]), [0])
+        feature_map = function if quantum_sdk == "pennylane" else circuit
+        return PennylaneBackend(X, feature_map, "default.qubit").fingerprint()
+
+    assert fingerprint(np.pi) == fingerprint(np.pi + 1e-14) == fingerprint(np.pi - 1e-14)
+    assert fingerprint(np.pi) != fingerprint(np.pi + 1e-3)
 
 
 def test_pickling():

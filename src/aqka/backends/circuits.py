@@ -159,13 +159,18 @@ def _coupled(circuit: "QuantumCircuit", qubits: list[int]) -> set[tuple[int, int
 def circuit_digest(circuit: "QuantumCircuit") -> str:
     """Return a short digest of a circuit's gates, the same in every process.
 
-    Not of its serialisation, in which every parameter has an identifier of its own.
+    Not of its serialisation, in which every parameter has an identifier of its own. Matrices are
+    rounded, since another processor computes other last digits.
     """
     gates = [
-        f"{step.name}{[str(p) for p in step.operation.params]}{list(qubits)}"
+        f"{step.name}{[str(_rounded(p)) for p in step.operation.params]}{list(qubits)}"
         for qubits, step in placed_steps(circuit)
     ]
     return text_digest("\n".join(gates))
+
+
+def _rounded(parameter: object) -> object:
+    return np.round(parameter, 6) + 0.0 if isinstance(parameter, np.ndarray) else parameter
 
 
 # Column 0 is the angle of RZ, column 1 that of RY behind it: Z is measured as it is, X after

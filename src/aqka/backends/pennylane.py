@@ -1,5 +1,6 @@
 """Shots by any PennyLane device."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,12 @@ from aqka._util.optional import require
 from aqka.backends._programs import FeatureMapBackend
 from aqka.backends._qml import BATCH_AMPLITUDES, EXTRA, PointTapes, as_pennylane_function
 from aqka.backends.base import check_design
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, setting_angles
+from aqka.backends.circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    circuit_digest,
+    setting_angles,
+)
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
 # Devices that run in this process; any other may cost money.
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
+NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
 
 
 class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
@@ -86,8 +93,10 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
         qml = require("pennylane", EXTRA)
         super().__init__(seed)
         self._rows, self._columns = as_rows_and_columns(X, columns)
+        self._circuit = ""
         if hasattr(feature_map, "parameters") and hasattr(feature_map, "num_qubits"):
-            feature_map = as_pennylane_function(as_feature_map(feature_map, self._rows.shape[1]))
+            circuit = as_feature_map(feature_map, self._rows.shape[1])
+            self._circuit, feature_map = circuit_digest(circuit), as_pennylane_function(circuit)
         if not callable(feature_map):
             raise InputError(
                 "feature_map must be a function of one point that applies PennyLane gates, or a "
@@ -118,12 +127,14 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.
-        operations = [str(side.operations) for side in self._sides]
+        recorded = "".join(str(side.operations) for side in self._sides)
+        # Rounded, since another processor computes other last digits.
+        recorded = NUMBER.sub(lambda found: f"{round(float(found[0]), 6) + 0.0}", recorded)
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
             f"columns={digest(self._columns)}",
-            f"operations={text_digest(''.join(operations))}",
+            f"operations={self._circuit or text_digest(recorded)}",
             f"device={device}",
             f"noise={self._noise}",
         ]
