@@ -6,6 +6,8 @@ SETUP := pyproject.toml constraints.txt
 RESEARCH_SETUP := research/pyproject.toml
 SECONDS ?= 60
 SEED ?= 0
+# Compiled modules are kept: the tests start hundreds of processes, and each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
 .PHONY: demo test check browser chaos figures figures-status docs notebooks constraints clean
