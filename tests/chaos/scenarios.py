@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,14 +31,16 @@ REPORT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class References:
     """Runs of a kind that nothing happened to.
 
     Attributes
     ----------
-    own, others
-        The run as it must end, and others of its shape.
+    own
+        The run as it must end.
+    make_others
+        Carries out others of its shape, the same study and one with another seed.
     said
         What the commands that read say of it.
     duration
@@ -44,9 +48,14 @@ class References:
     """
 
     own: Place
-    others: tuple[Place, ...]
+    make_others: Callable[[], tuple[Place, ...]]
     said: dict[str, str]
     duration: float
+
+    @cached_property
+    def others(self):
+        """Others of its shape, which only swaps need."""
+        return self.make_others()
 
 
 @dataclass(frozen=True)

@@ -81,19 +81,24 @@ def prepare_all(place):
 
 
 def prepare(kind, home):
-    """Carry out a run that nothing happens to, the same study again, and with another seed."""
-    places = []
-    for name, seed in (("the-run", 0), ("twin", 0), ("other", 7)):
+    """Carry out a run that nothing happens to; others of its shape follow when they are needed."""
+
+    def carry_out(name, seed):
         place = kind.prepare(home / name, seed)
-        if not places:
-            warm(kind, home / "warm")
         started = time.perf_counter()
         finished = [call(kind, place, *go_on(place), run_id=name)]
         duration = time.perf_counter() - started
         finished.append(call(kind, place, *predicting(place), run_id=name))
         assert all(ended.code == 0 for ended in finished), finished
-        places.append(place)
-    return References(places[0], tuple(places[1:]), what_is_said(kind, places[0]), duration)
+        return place, duration
+
+    warm(kind, home / "warm")
+    own, duration = carry_out("the-run", 0)
+
+    def make_others():
+        return carry_out("twin", 0)[0], carry_out("other", 7)[0]
+
+    return References(own, make_others, what_is_said(kind, own), duration)
 
 
 def warm(kind, home):
