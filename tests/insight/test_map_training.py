@@ -105,7 +105,6 @@ def test_classes_several_classes_and_numbers(y):
     trained = train_map(circuit, X, y, trainable=w, theta0=THETA0)
     assert trained.history[-1] < trained.history[0]
     assert list(trained.scale_grid) == list(SCALES)
-    assert trained.best_scale in SCALES
     assert trained.shots == 0
     assert trained.kept_initial == (trained.validation[1] <= trained.validation[0])
 

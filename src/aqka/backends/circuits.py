@@ -157,20 +157,17 @@ def _coupled(circuit: "QuantumCircuit", qubits: list[int]) -> set[tuple[int, int
 
 
 def circuit_digest(circuit: "QuantumCircuit") -> str:
-    """Return a short digest of a circuit's gates, the same in every process.
+    """Return a short digest of a circuit's gates, the same in every process, on every machine.
 
-    Not of its serialisation, in which every parameter has an identifier of its own. Matrices are
-    rounded, since another processor computes other last digits.
+    Not of its serialisation, in which every parameter has an identifier of its own.
     """
     gates = [
-        f"{step.name}{[str(_rounded(p)) for p in step.operation.params]}{list(qubits)}"
+        f"{step.name}"
+        f"{[str(np.round(p, 6) + 0.0 if isinstance(p, np.ndarray) else p) for p in step.params]}"
+        f"{list(qubits)}"
         for qubits, step in placed_steps(circuit)
     ]
     return text_digest("\n".join(gates))
-
-
-def _rounded(parameter: object) -> object:
-    return np.round(parameter, 6) + 0.0 if isinstance(parameter, np.ndarray) else parameter
 
 
 # Column 0 is the angle of RZ, column 1 that of RY behind it: Z is measured as it is, X after

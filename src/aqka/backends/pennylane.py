@@ -126,9 +126,9 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
         return not device.startswith(SIMULATORS)
 
     def _identity(self) -> list[str]:
-        # A function has no content to compare, but the operations it records have.
+        # A function has no content to compare, but the operations it records have. Rounded, since
+        # another processor computes other last digits.
         recorded = "".join(str(side.operations) for side in self._sides)
-        # Rounded, since another processor computes other last digits.
         recorded = NUMBER.sub(lambda found: f"{round(float(found[0]), 6) + 0.0}", recorded)
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [

@@ -1,7 +1,6 @@
 """The contract of a kernel of points, and of what is read of it."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -96,10 +95,6 @@ class PointKernel(ABC):
     def least_shots(self, settings: IntArray) -> int:
         """Return the shots that a point needs in these settings before it can be read."""
         return 1
-
-    def with_confusion(self, confusion: FloatArray | None) -> Self:
-        """Return the kernel read with these readout errors, unless it has its own."""
-        return self if self.confusion is not None else replace(self, confusion=confusion)  # type: ignore[type-var]
 
 
 def as_outputs(columns: FloatArray) -> FloatArray:

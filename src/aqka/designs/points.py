@@ -243,7 +243,9 @@ class Points:
         confusion: FloatArray | None = None,
     ) -> PointEstimate:
         """Return the kernel that the counts give, with readout errors taken out."""
-        kernel = self.kernel_for(table).with_confusion(confusion)
+        kernel = self.kernel_for(table)
+        if kernel.confusion is None:
+            kernel = replace(kernel, confusion=confusion)  # type: ignore[type-var]
         return kernel.read(table, self, problem)
 
     def new_points(

@@ -68,7 +68,8 @@ class QuantumRidgeClassifier(QuantumClassifier, Ridge):
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""
-        return probabilities(self.decision_function(X, budget), self.temperature_)
+        scores = score_per_class(self.decision_function(X, budget))
+        return np.asarray(softmax(self.temperature_ * scores, axis=1))
 
 
 def score_per_class(decision: FloatArray) -> FloatArray:
@@ -98,11 +99,6 @@ def fit_temperature(decision: FloatArray, winner: FloatArray) -> float:
 
     found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
     return float(np.exp(found.x)) / scale
-
-
-def probabilities(decision: FloatArray, temperature: float) -> FloatArray:
-    """Return softmax(t · decision), a column per class."""
-    return np.asarray(softmax(temperature * score_per_class(decision), axis=1))
 
 
 @with_parameters

@@ -67,11 +67,6 @@ class TrainedMap(Shown):
     scale_grid: dict[float, float]
     validation: tuple[float, float]
 
-    @property
-    def best_scale(self) -> float | None:
-        """The best of the common scales; None where none were tried."""
-        return max(self.scale_grid, key=lambda s: self.scale_grid[s], default=None)
-
     def facts(self) -> dict[str, Any]:
         """Return all but the map as plain values, for JSON."""
         return {
