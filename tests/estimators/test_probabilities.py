@@ -1,14 +1,11 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.kernel_ridge import KernelRidge
 
 from aqka import Problem, QuantumRidgeClassifier
 from aqka.designs import KernelEstimate
-from aqka.estimators.models import (
-    fit_temperature,
-    probabilities,
-    score_per_class,
-)
+from aqka.estimators.models import fit_temperature, score_per_class
 from aqka.learners import make_learner
 from aqka.maths.spectrum import left_out
 from tests.conftest import make_kernel, make_labels
@@ -49,6 +46,6 @@ def test_of_two_classes_the_scores_are_as_far_apart_as_f_says():
 def test_the_temperature_that_made_the_classes_is_found():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(20_000, 3))
-    chances = probabilities(scores, 2.5)
+    chances = softmax(2.5 * scores, axis=1)
     winner = (rng.random(20_000)[:, None] > chances.cumsum(axis=1)).sum(axis=1)
     assert fit_temperature(scores, winner) == pytest.approx(2.5, rel=0.05)

@@ -163,9 +163,10 @@ def circuit_digest(circuit: "QuantumCircuit") -> str:
     """
     gates = [
         f"{step.name}"
-        f"{[str(np.round(p, 6) + 0.0 if isinstance(p, np.ndarray) else p) for p in step.params]}"
+        f"{[str(np.round(p, 6) + 0.0 if isinstance(p, np.ndarray) else p) for p in params]}"
         f"{list(qubits)}"
         for qubits, step in placed_steps(circuit)
+        for params in [step.operation.params]  # of the step itself they lack matrices
     ]
     return text_digest("\n".join(gates))
 

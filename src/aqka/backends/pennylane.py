@@ -126,8 +126,7 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
         return not device.startswith(SIMULATORS)
 
     def _identity(self) -> list[str]:
-        # A function has no content to compare, but the operations it records have. Rounded, since
-        # another processor computes other last digits.
+        # What a function records, without the last digits, which differ between processors.
         recorded = "".join(str(side.operations) for side in self._sides)
         recorded = NUMBER.sub(lambda found: f"{round(float(found[0]), 6) + 0.0}", recorded)
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
