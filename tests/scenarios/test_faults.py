@@ -16,7 +16,7 @@ from tests.scenarios.killing import Killer
 
 X = np.random.default_rng(0).uniform(0, 1, (5, 2))
 BUDGET, ROUNDS = 20, 3  # little, because the fake service simulates every row of a job
-KILLS = 50  # per backend, and more until both windows were hit
+KILLS = 30  # per backend, and more until both windows were hit
 WINDOWS = {"planned", "submitted"}  # where a shot could be lost or bought twice
 
 

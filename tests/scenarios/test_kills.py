@@ -16,7 +16,8 @@ from aqka.study.store import RunStore
 from tests.scenarios.killing import Killer
 from tests.study.helpers import QUICK, write_study
 
-KILLS = 25
+KILLS = 15  # and more until they found what they are for
+WINDOWS = {"planned", "submitted"}  # where rounds are planned and not yet counted
 
 
 def play(prepared, directory):
@@ -115,7 +116,12 @@ def test_killed_at_random_instants_a_run_of_points_loses_no_shot_and_buys_none_t
     killer = Killer(measure_points, np.random.default_rng(3))
     killer.measure(tmp_path / "timed")
     found, different = Counter(), 0
-    while killer.kills < KILLS:
+
+    def found_windows():
+        rounds, kinds = {rounds for rounds, _ in found}, {kind for _, kind in found}
+        return len(rounds) > 2 and bool(WINDOWS & kinds)
+
+    while killer.kills < KILLS or (not found_windows() and killer.pieces < 300):
         directory = tmp_path / f"killed-{killer.pieces}"
         for _ in killer(directory):
             found[rounds_and_last_entry(directory)] += 1
@@ -125,6 +131,4 @@ def test_killed_at_random_instants_a_run_of_points_loses_no_shot_and_buys_none_t
         different += counts_of(directory) != expected
     record_property("summary", f"points: {killer.kills} kills over {killer.pieces} runs: {found}")
     assert different == 0
-    # Kills must have found rounds that were planned and not yet counted.
-    assert {"planned", "submitted"} & {kind for _, kind in found}
-    assert len({rounds for rounds, _ in found}) > 2
+    assert found_windows()  # or the harness proves nothing
