@@ -152,14 +152,14 @@ PAGES = (
         "readings",
         "aqka_research.reproduce.pages:readings_page",
         "Readings: what holds under which reading of the paper",
-        105,
+        127,
         store="reproduction",
     ),
     Page(
         "benchmarks",
         "aqka_research.benchmarks.page:page",
         "Agreement, speed and memory, beside other libraries",
-        12,
+        5,
         timed=True,
     ),
     Page(
