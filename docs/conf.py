@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "docstrings",
     "generated_pages",
+    "navigation",
 ]
 exclude_patterns = ["_ext", "**/conftest.py"]
 

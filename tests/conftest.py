@@ -1,3 +1,5 @@
+import copy
+import gc
 import os
 import signal
 
@@ -20,6 +22,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Examples are derived from the test itself, so that a run can be repeated.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
+
+
+def pytest_collection_finish():
+    """Leave modules and collected tests, which stay to the end, out of garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -52,6 +60,24 @@ def _no_waits():
     """Try again at once what fails for a passing reason."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aqka.runs.spend.FIRST_WAIT", 0.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_models_once():
+    """Tune the plain models beside a run once for the same points, not for each of many runs."""
+    from aqka.study import results
+
+    known, tune = {}, results.plain_predictions
+
+    def remembered(*given):
+        key = tuple((array.shape, array.dtype.str, repr(array.tolist())) for array in given)
+        if key not in known:
+            known[key] = tune(*given)
+        return copy.deepcopy(known[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "plain_predictions", remembered)
         yield
 
 

@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
+from jinja2.sandbox import SandboxedEnvironment
 from numpy.typing import ArrayLike
+from numpydoc import docscrape_sphinx
 from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
@@ -66,8 +68,18 @@ def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any)
     return True if (getattr(obj, "__module__", None) or "").startswith("sklearn") else None
 
 
+def _shared_templates(loader: Any) -> SandboxedEnvironment:
+    """Return the environment of such a loader, all of which find numpydoc's one template."""
+    return TEMPLATES.setdefault(type(loader), SandboxedEnvironment(loader=loader))
+
+
+TEMPLATES: dict[type, SandboxedEnvironment] = {}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Run before numpydoc, which turns sections into markup at priority 500."""
+    # It would compile its template for every docstring again.
+    docscrape_sphinx.SandboxedEnvironment = _shared_templates
     app.connect("autodoc-process-docstring", _process, priority=400)
     app.connect("autodoc-process-signature", _process_signature)
     app.connect("autodoc-skip-member", _skip)

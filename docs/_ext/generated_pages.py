@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def _documented(full_name: str) -> list[str]:
     return [f".. currentmodule:: {module}", "", f".. auto{kind}:: {name}", *options, ""]
 
 
+@cache
 def commands() -> dict[str, Any]:
     """Return every command of the command line by its full name."""
     found = dict(_commands(typer.main.get_command(cli), "aqka"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aqka import Problem, Schedule, allocator_names
@@ -39,8 +39,8 @@ def test_every_class_is_found_by_its_name():
 
 
 def test_what_ledgers_call_an_allocator_stays():
-    for name, settings in DESCRIBED.items():
-        assert make_allocator(name).describe() == f"{name}({settings})"
+    for name, described in DESCRIBED.items():
+        assert make_allocator(name).describe() == f"{name}({described})"
     assert all("ledger_name" in vars(type(make_allocator(name))) for name in allocator_names())
 
 
@@ -79,6 +79,7 @@ def schedules(draw):
 
 @pytest.mark.parametrize("name", allocator_names())
 @pytest.mark.parametrize("reading", ["paper", "fair"])
+@settings(max_examples=40)  # of each of the thirty
 @given(
     n_points=st.integers(2, 12),
     budget=st.integers(1, 600),

@@ -9,7 +9,7 @@ from qiskit.circuit.library import zz_feature_map
 
 from aqka import InputError
 from aqka.backends.feature_maps import built_in_map
-from aqka.backends.statevector import StatevectorBackend, zz_kernel, zz_states
+from aqka.backends.statevector import StatevectorBackend, fidelities, zz_kernel, zz_states
 from aqka.core import ShotPlan
 from tests.backends.reference_states import assert_agrees, reference
 
@@ -47,14 +47,15 @@ def test_missing_extra_names_the_remedy(monkeypatch, extra):
         raise ImportError(name)
 
     monkeypatch.setattr(optional, "import_module", missing)
-    feature_map = None if extra == "qiskit" else (lambda x: None)
+    feature_map = "z" if extra == "qiskit" else (lambda x: None)
     with pytest.raises(InputError, match=rf"pip install 'aqka\[{extra}\]'"):
-        StatevectorBackend([[0.1] * 11], feature_map).kernel()
+        StatevectorBackend([[0.1] * 3], feature_map).kernel()
 
 
-def test_the_zz_map_needs_no_quantum_sdk_and_is_the_circuits(monkeypatch):
-    points = np.random.default_rng(0).uniform(0, 2 * np.pi, (6, 3))
-    by_circuit = StatevectorBackend(points, built_in_map("zz", 3)).kernel()
+@pytest.mark.parametrize("n_qubits", [3, 4, 9, 13])
+def test_the_zz_map_needs_no_quantum_sdk_and_is_the_circuits(monkeypatch, n_qubits):
+    points = np.random.default_rng(0).uniform(0, 2 * np.pi, (20, n_qubits))
+    by_circuit = StatevectorBackend(points, built_in_map("zz", n_qubits)).kernel()
     monkeypatch.setitem(sys.modules, "qiskit", None)
     np.testing.assert_allclose(StatevectorBackend(points).kernel(), by_circuit, atol=1e-12)
 
@@ -121,3 +122,19 @@ def test_zz_states_equal_a_dense_circuit(n_qubits):
 def test_zz_kernel_is_that_of_the_qiskit_circuit():
     x = np.random.default_rng(1).uniform(0, np.pi, size=(20, 4))
     np.testing.assert_allclose(zz_kernel(x), StatevectorBackend(x).kernel(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_points", "dimension"), [(1, 1), (3, 2), (90, 16), (90, 128), (5, 9000)]
+)
+def test_fidelities_are_squared_overlaps(n_points, dimension):
+    random = np.random.default_rng(n_points)
+    states = random.normal(size=(n_points, dimension, 2)) @ [1, 1j]
+    states /= np.linalg.norm(states, axis=1, keepdims=True)
+    expected = np.abs(states @ states.conj().T) ** 2
+    for layout in (states, np.asfortranarray(states)):
+        kernel = fidelities(layout)
+        np.testing.assert_allclose(kernel, expected, atol=1e-14)
+        np.testing.assert_array_equal(kernel, kernel.T)
+        assert np.all(kernel.diagonal() == 1)
+        np.testing.assert_allclose(fidelities(layout, layout[:2]), expected[:, :2], atol=1e-14)

@@ -318,7 +318,7 @@ def processors(stage):
     home.mkdir()
     ends = []
     for tries in range(MAX_TRIES):
-        said, error = go_on_with(home, tries % 2, int(stage.rng.integers(1, 9)), name)
+        said, error = go_on_with(home, tries % 2, int(stage.rng.integers(2, 17)), name)
         if error:
             message = f"{stage.name}: {name} cannot go on: {error.strip()[-500:]}"
             stage.tally.fail("refused_though_sound", 1, message)

@@ -237,8 +237,7 @@ def test_commands_that_pages_mention_exist(line):
     name = next((n for n in (" ".join(words[:3]), " ".join(words[:2])) if n in known), None)
     if name is None and not words[1].startswith("--"):
         assert words[1] in ("ledger", "COMMAND"), line  # the group alone, or any command
-    of_all = typer.main.get_command(cli)
-    parameters = (known[name] if name else of_all).params
+    parameters = (known[name] if name else typer.main.get_command(cli)).params
     options = {option for parameter in parameters for option in parameter.opts} | {"--help"}
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options, line
 

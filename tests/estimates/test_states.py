@@ -13,6 +13,7 @@ from aqka.estimates import state_errors, state_rank
 from aqka.estimates.state_errors import bootstrap_moments, delta_moments, kernel_errors
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import draw_counts, fit_states
+from aqka.maths import likelihood
 from aqka.maths.product_bases import ProductBases
 from aqka_research.benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
@@ -39,6 +40,9 @@ def test_amplitudes_have_qiskits_probabilities_and_an_adjoint(n_qubits):
     bases = ProductBases(settings)
     amplitudes = bases.amplitudes(states)
     np.testing.assert_allclose(np.abs(amplitudes) ** 2, probabilities(states, settings), atol=1e-13)
+    setting, outcome = np.array([0, 1, 2]), np.array([0, 1, 2**n_qubits - 1])
+    one_by_one = states @ bases.bras(setting, outcome).T
+    np.testing.assert_allclose(one_by_one, amplitudes[:, setting, outcome], atol=1e-13)
     weights = random_states(3, len(settings) * 2**n_qubits, seed=1).reshape(amplitudes.shape)
     np.testing.assert_allclose(
         np.vdot(weights, amplitudes), np.vdot(bases.adjoint(weights), states), atol=1e-13
@@ -85,6 +89,17 @@ def test_many_shots_give_the_exact_kernel(n_qubits):
     assert fitted.converged.all()
     np.testing.assert_allclose(fitted.kernel(), zz_kernel(x), atol=5e-3)
     np.testing.assert_allclose(fitted.kernel().diagonal(), 1.0)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_looking_at_seen_outcomes_alone_finds_the_same_states(monkeypatch, rank):
+    table = measured(zz_states(points(12, 5)), choose_settings(5, seed=1), 60, seed=2)
+    short = fit_states(table, rank)
+    monkeypatch.setattr(likelihood, "FEW", 0)
+    whole = fit_states(table, rank)
+    np.testing.assert_allclose(short.log_likelihood, whole.log_likelihood, rtol=1e-6)
+    np.testing.assert_allclose(short.kernel(), whole.kernel(), atol=1e-4)
+    assert not np.array_equal(short.vectors, whole.vectors)  # it is another way
 
 
 def test_real_and_product_states_are_found_too():

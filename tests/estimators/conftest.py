@@ -20,3 +20,9 @@ def moons():
 def counted():
     Counting.spent = 0
     return BackendFactory(Counting)
+
+
+@pytest.fixture
+def few_drawn_states(monkeypatch):
+    """Judge the rank of states by a tenth of the drawn counts, where rank is not what is tested."""
+    monkeypatch.setattr("aqka.estimates.state_rank.TEST_POINTS", 20)

@@ -43,7 +43,7 @@ LEFT_OUT = {
 
 # It skips two: without pandas, and without SCIPY_ARRAY_API.
 @parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: LEFT_OUT)
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, few_drawn_states):
     check(estimator)
 
 

@@ -45,7 +45,7 @@ NEW = np.random.default_rng(6).uniform(0, np.pi, size=(6, 2))
         QuantumFeatures(budget=10_000, operators="neighbours", shrink=True),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, few_drawn_states):
     check(estimator)
 
 

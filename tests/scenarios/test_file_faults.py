@@ -17,7 +17,7 @@ def test_no_file_operation_can_lose_refuse_or_buy_a_run_twice(tmp_path, record_p
     if library is None:
         pytest.skip("needs a C compiler and Linux")
     tried = subprocess.run(
-        [sys.executable, "-m", "tests.chaos.file_faults", "--sample", "10", "--study-sample", "5"],
+        [sys.executable, "-m", "tests.chaos.file_faults", "--sample", "6", "--study-sample", "5"],
         env={**os.environ, "LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,

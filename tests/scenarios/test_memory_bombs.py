@@ -1,7 +1,8 @@
 """Small files that stand for much: refused while memory stays small.
 
 Each is read in a process of its own that may take no more than some hundred megabytes, so that a
-reader which builds first and checks later fails here and harms nothing.
+reader which builds first and checks later fails here and harms nothing. These processes are forks
+of one that has imported what they need.
 """
 
 import io
@@ -23,54 +24,76 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.scenarios.test_hostile_files import npy_header, zipped
 
 MEGABYTES = 300
-CHILD = """
-import resource, sys
+SECONDS = 60
+PARENT = f"""
+import os, resource, signal, sys, traceback
 from pathlib import Path
+import pyarrow.compute, pyarrow.parquet
 from aqka.errors import InputError, LedgerError
-{imports}
+from aqka.report.run_report import run_report
+from aqka.runs.export import table_of
+from aqka.study._formats import read_arrays
+from aqka.study.progress import ProgressReader, RunStore
+from aqka.study.schema import DataSection
+from aqka.study.tables import read_table
 
-limit = {megabytes} * 2**20
-used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
-path = Path(sys.argv[1])
-try:
-    found = {call}
-except (InputError, LedgerError) as error:
-    print("refused:", error)
-else:
-    print("read:", found)
+def read(call, path):
+    limit = {MEGABYTES} * 2**20
+    used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
+    signal.alarm({SECONDS})
+    try:
+        found = eval(call)
+    except (InputError, LedgerError) as error:
+        return f"refused: {{error}}\\n"
+    return f"read: {{found}}\\n"
+
+for line in sys.stdin:
+    call, path, answer = eval(line)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            Path(answer).write_text(read(call, Path(path)))
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    print(os.waitpid(child, 0)[1], flush=True)
 """
 
 
-IMPORTS = {
-    "read_arrays": "from aqka.study._formats import read_arrays",
-    "read_table": "import pyarrow.compute, pyarrow.parquet\n"
-    "from aqka.study.schema import DataSection\nfrom aqka.study.tables import read_table",
-    "ProgressReader": "from aqka.study.progress import ProgressReader, RunStore",
-    "run_report": "from aqka.report.run_report import run_report",
-    "table_of": "from aqka.runs.export import table_of",
-    "verify": "from aqka.runs.audit import verify",
-}
-
-
-def read_in_a_child(call, path):
-    imports = "\n".join(line for name, line in IMPORTS.items() if name in call)
-    code = CHILD.format(call=call, imports=imports, megabytes=MEGABYTES)
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        capture_output=True,
+@pytest.fixture(scope="module")
+def parent():
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    started = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
-        env={"PYTHONPATH": ":".join(sys.path), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env={"PYTHONPATH": ":".join(sys.path), **threads},
     )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    return ended.stdout
+    with started:
+        yield started
+        started.stdin.close()
+
+
+@pytest.fixture
+def read_in_a_child(parent, tmp_path):
+    def read(call, path):
+        answer = tmp_path / "answer"
+        parent.stdin.write(f"{(call, str(path), str(answer))!r}\n")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == "0\n"
+        return answer.read_text()
+
+    return read
 
 
 @pytest.mark.parametrize("call", ["read_table(path, DataSection(source='t'))", "read_arrays(path)"])
 @pytest.mark.parametrize("shape", [(10**9, 0), (10**6 + 1, 0), (2**62, 2**62, 0)])
-def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape):
+def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape, read_in_a_child):
     labels = npy_header("<i8", (10**9,))
     path = tmp_path / "t.npz"
     path.write_bytes(zipped([("X.npy", npy_header("<f8", shape)), ("y.npy", labels)]))
@@ -78,7 +101,7 @@ def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape):
     assert read_in_a_child(call, path).startswith("refused: t.npz is too large")
 
 
-def test_arrays_of_zeros(tmp_path):
+def test_arrays_of_zeros(tmp_path, read_in_a_child):
     header, zeros = npy_header("<f8", (10**6, 50)), bytes(2**20)
     stream = io.BytesIO()
     with (
@@ -95,7 +118,7 @@ def test_arrays_of_zeros(tmp_path):
     assert "too large" in read_in_a_child("read_table(path, DataSection(source='t'))", path)
 
 
-def test_points_without_a_feature(tmp_path):
+def test_points_without_a_feature(tmp_path, read_in_a_child):
     np.savez(tmp_path / "t.npz", X=np.zeros((1000, 0)), y=np.arange(1000) % 2)
     told = read_in_a_child("read_table(path, DataSection(source='t'))", tmp_path / "t.npz")
     assert "at least one column, got shape (1000, 0)" in told
@@ -108,7 +131,7 @@ def repeated(value, rows=10**6):
 
 @pytest.mark.parametrize("name", ["kind", "a"])
 @pytest.mark.parametrize("stored", ["dictionary", "string", "large_string", "binary"])
-def test_a_long_text_that_is_stored_once(tmp_path, name, stored):
+def test_a_long_text_that_is_stored_once(tmp_path, name, stored, read_in_a_child):
     column = repeated("y" * 4000)
     if stored != "dictionary":
         kind = pyarrow.large_string() if stored == "large_string" else pyarrow.string()
@@ -124,7 +147,7 @@ def test_a_long_text_that_is_stored_once(tmp_path, name, stored):
     assert told.startswith("refused: t.parquet is too large")
 
 
-def test_lists_that_are_stored_once(tmp_path):
+def test_lists_that_are_stored_once(tmp_path, read_in_a_child):
     lists = pyarrow.array([[1.0] * 1000]).take(pyarrow.array(np.zeros(10**4, np.int32)))
     columns = {"a": lists, "kind": np.arange(10**4) % 2}
     path = tmp_path / "t.parquet"
@@ -133,7 +156,7 @@ def test_lists_that_are_stored_once(tmp_path):
     assert "too large" in told or "holds list<" in told
 
 
-def test_a_long_table_of_short_labels_is_read(tmp_path):
+def test_a_long_table_of_short_labels_is_read(tmp_path, read_in_a_child):
     rows = 10**5
     columns = {"a": np.arange(rows) * 0.5, "kind": ["yes", "no"] * (rows // 2)}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
@@ -160,7 +183,7 @@ def ledger_that_says(directory, **facts):
     "call", ["ProgressReader(RunStore(path)).look()", "run_report(path)", "table_of(path)"]
 )
 @pytest.mark.parametrize("points", [65536, MAX_POINTS + 1])
-def test_a_ledger_of_more_points_than_fit_memory(tmp_path, call, points):
+def test_a_ledger_of_more_points_than_fit_memory(tmp_path, call, points, read_in_a_child):
     ledger_that_says(tmp_path / "run", points=str(points))
     told = read_in_a_child(call, tmp_path / "run")
     assert f"n_points must be at most {MAX_POINTS:,}, got {points:,}" in told

@@ -97,9 +97,13 @@ def test_what_was_read_is_kept_until_something_happens(folder, tmp_path, monkeyp
 
 
 def changes_of(directory):
-    # SQLite's readers find each other by a file that holds nothing of the ledger.
-    files = [path for path in directory.rglob("*") if not path.name.endswith("-shm")]
-    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+    # SQLite's readers find each other by files that hold nothing of the ledger, and leave them.
+    files = {path: path.stat() for path in directory.rglob("*") if path.is_file()}
+    return {
+        path: (found.st_mtime_ns, found.st_size)
+        for path, found in files.items()
+        if not (path.name.endswith("-shm") or (path.name.endswith("-wal") and not found.st_size))
+    }
 
 
 def test_looking_changes_nothing(folder):

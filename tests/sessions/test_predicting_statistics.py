@@ -52,14 +52,14 @@ def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(na
     task = TASKS[name]
     head, block = trained(task, 16).fit("ridge-kfold"), task.test_kernel
     found = []
-    for seed in range(200):
+    for seed in range(100):
         backend = MatrixBackend(block, rectangular=True, seed=seed)
         got = predict(head, backend, shots_a_pair * block.size)
         found.append((got.low, got.high))
     assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
 
 
-def total_intervals(name, learner, shots, repetitions=200):
+def total_intervals(name, learner, shots, repetitions=80):
     """Return coverage by the total interval, where labels flip and where that is flagged."""
     task = TASKS[name]
     exact = make_learner(learner).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))

@@ -7,7 +7,7 @@ from qiskit.circuit.classical import expr, types
 
 from aqka import InputError
 from aqka.study.directory import prepare
-from aqka.study.feature_maps import read_circuit
+from aqka.study.feature_maps import _try_in_a_process, read_circuit
 from tests.study.circuits import encoder, qpy_bytes, with_map
 
 
@@ -15,15 +15,8 @@ from tests.study.circuits import encoder, qpy_bytes, with_map
     ("name", "content", "words"),
     [
         (".qpy", b"", "not a QPY file"),  # a name without an ending
-        ("m.qpy", b"\x80\x04\x95 pickle", "not a QPY file"),
-        ("m.qpy", b"QISKIT\x0a" + bytes(40), "QPY version 10 is too old to be read safely"),
-        ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),
-        ("m.qpy", qpy_bytes([encoder(), encoder()]), "holds 2 circuits"),
         ("m.qpy", qpy_bytes(encoder())[:-40], "not a usable QPY file"),
-        ("m.qpy", qpy_bytes(QuantumCircuit(300)), "has 300 qubits"),
         ("m.qasm", b"OPENQASM 3; qubit[2] q; h q[", "not a usable OpenQASM 3 file"),
-        ("m.qasm", b"\xff\xfe", "not a usable OpenQASM 3 file"),
-        ("m.qasm", b'OPENQASM 3; include "../../etc/passwd";', "not a usable OpenQASM 3 file"),
         ("m.qasm", b"OPENQASM 3; qubit[99999999] q;", "cannot be read within|qubits|not a usable"),
         ("m.qasm", b"(" * 20_000, "not a usable OpenQASM 3 file|cannot be read within"),
         ("m.qasm", b"/" * 2**21, "the most is"),
@@ -31,6 +24,28 @@ from tests.study.circuits import encoder, qpy_bytes, with_map
 )
 def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
     monkeypatch.setattr("aqka.study.feature_maps.CPU_SECONDS", 1)
+    path = with_map(tmp_path, name)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        prepare(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("m.qpy", b"\x80\x04\x95 pickle", "not a QPY file"),
+        ("m.qpy", b"QISKIT\x0a" + bytes(40), "QPY version 10 is too old to be read safely"),
+        ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),
+        ("m.qpy", qpy_bytes([encoder(), encoder()]), "holds 2 circuits"),
+        ("m.qpy", qpy_bytes(QuantumCircuit(300)), "has 300 qubits"),
+        ("m.qasm", b"\xff\xfe", "not a usable OpenQASM 3 file"),
+        ("m.qasm", b'OPENQASM 3; include "../../etc/passwd";', "not a usable OpenQASM 3 file"),
+    ],
+)
+def test_those_that_harm_no_process_are_read_in_this_one(
+    tmp_path, name, content, words, monkeypatch
+):
+    monkeypatch.setattr("aqka.study.feature_maps._try_in_a_process", read_circuit)
     path = with_map(tmp_path, name)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
@@ -49,6 +64,7 @@ def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
 def test_a_circuit_that_takes_for_ever_to_read_is_given_up(tmp_path, monkeypatch):
     (tmp_path / "m.qpy").write_bytes(qpy_bytes(encoder()))
     monkeypatch.setattr("aqka.study.feature_maps.WALL_SECONDS", 0.01)
+    _try_in_a_process.cache_clear()  # another test may have read the same circuit
     with pytest.raises(InputError, match="takes too long to read"):
         prepare(with_map(tmp_path, "m.qpy"))
 

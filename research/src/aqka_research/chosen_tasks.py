@@ -1,6 +1,6 @@
 """Tasks as a protocol has them: the paper's, balanced ones, or those of a reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -50,7 +50,15 @@ def _planted_quantum(
     )
 
 
-def labelled(protocol: str, make: Callable[[], Task]) -> Task:
-    """Return a task of labelled data with the ridge of a protocol."""
-    task = make()
-    return replace(task, ridge=task_choices(protocol).ridge(task.ridge, len(task.y)))
+def labelled(protocol: str, make: Callable[..., Task], *settings: Hashable) -> Task:
+    """Return the task that ``make`` makes of labelled data, with the ridge of a protocol."""
+    return _labelled(task_choices(protocol).ridge_times_points, make, settings)
+
+
+@lru_cache(maxsize=4)
+def _labelled(
+    times_points: bool, make: Callable[..., Task], settings: tuple[Hashable, ...]
+) -> Task:
+    task = make(*settings)
+    ridge = TaskChoices(ridge_times_points=times_points).ridge(task.ridge, len(task.y))
+    return replace(task, ridge=ridge)

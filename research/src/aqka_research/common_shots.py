@@ -37,35 +37,45 @@ class CommonShots:
     """
 
     def __init__(self, kernel: FloatArray, seed: int) -> None:
-        kernel = np.clip(kernel, 0.0, 1.0)  # a computed fidelity may be 1 + 1e-16
-        self._kernel, self._seed = kernel, seed
-        self._index = PairTable(len(kernel), "measured").index
-        self._outcomes = _outcomes(kernel.tobytes(), len(kernel), seed)
+        self._seed = seed
+        table = PairTable(len(kernel), "measured")
+        self.index, self.n_pairs = table.index, table.n_pairs
+        # A computed fidelity may be 1 + 1e-16.
+        self._kernel = np.clip(kernel, 0.0, 1.0)[np.triu_indices(len(kernel))]
+        self._outcomes = _outcomes(self._kernel.tobytes(), seed)
         self._taken = np.zeros(len(self._outcomes), dtype=np.int64)
 
     def hits(self, plan: ShotPlan, round: int) -> IntArray:
         """Return the hits of a plan's pairs, each of which it names once."""
-        index = self._index(plan.rows, plan.cols)
+        index = self.index(plan.rows, plan.cols)
         start = self._taken[index]
         self._taken[index] = start + plan.shots
-        ahead = np.clip(COMMON - start, 0, plan.shots)
-        later = plan.shots - ahead
+        return self.hits_after(start, index, plan.shots, round)
+
+    def hits_after(self, start: IntArray, index: IntArray, shots: IntArray, round: int) -> IntArray:
+        """Return the hits of so many shots of pairs that have had ``start`` shots each.
+
+        ``index`` numbers the pairs of a table with the diagonal.
+        """
+        ahead = np.clip(COMMON - start, 0, shots)
         window = self._outcomes[index] >> np.minimum(start, COMMON - 1).astype(np.uint64)
-        common = np.bitwise_count(window & _ones(ahead)).astype(np.int64)
-        rng = np.random.default_rng([self._seed, round])
-        return np.asarray(common + rng.binomial(later, self._kernel[plan.rows, plan.cols]))
+        hits: IntArray = np.bitwise_count(window & _ONES[ahead]).astype(np.int64)
+        later = shots - ahead
+        drawn = np.flatnonzero(later)  # where there are none, nothing would be drawn either
+        if drawn.size:
+            rng = np.random.default_rng([self._seed, round])
+            hits[drawn] += rng.binomial(later[drawn], self._kernel[index[drawn]])
+        return hits
 
 
-def _ones(count: IntArray) -> NDArray[np.uint64]:
-    """Return numbers whose lowest ``count`` bits are set, up to all 64."""
-    full = np.uint64(2**64 - 1)
-    return np.where(count == 0, np.uint64(0), full >> (COMMON - np.maximum(count, 1)).astype("u8"))
+_ONES = np.array([2**count - 1 for count in range(COMMON + 1)], dtype=np.uint64)
+"""Numbers whose lowest bits are set, by how many."""
 
 
 @lru_cache(maxsize=4)
-def _outcomes(kernel: bytes, points: int, seed: int) -> NDArray[np.uint64]:
+def _outcomes(kernel: bytes, seed: int) -> NDArray[np.uint64]:
     """Return the first 64 outcomes of every pair with the diagonal, as the bits of a number."""
-    k = np.frombuffer(kernel).reshape(points, points)[np.triu_indices(points)]
+    k = np.frombuffer(kernel)
     rng = np.random.default_rng([seed, 64])
     outcomes = np.zeros(len(k), dtype=np.uint64)
     for shot in range(COMMON):

@@ -1,6 +1,7 @@
 """PaperReading: what the paper leaves open, as named switches."""
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from aqka.errors import InputError
@@ -97,6 +98,7 @@ class PaperReading:
         return "; ".join((LITERAL_NAME, *changed))
 
     @classmethod
+    @lru_cache(maxsize=256)
     def named(cls, name: str) -> "PaperReading":
         """Return the reading of that name."""
         first, *changes = name.split("; ")

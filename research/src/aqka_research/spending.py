@@ -11,7 +11,7 @@ from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
-from aqka.learners import labels_of, make_learner
+from aqka.learners import FittedHead, labels_of, make_learner
 from aqka.maths.metrics import balanced_accuracy
 from aqka.sessions import Training, acquire
 from aqka_research.paper_arms import arm_as_read
@@ -122,11 +122,17 @@ def session_row(
     name = learner or session.problem.reading.learner
 
     def make() -> Row:
-        head = session.fit(name)
+        head = fitted(session, name)
         row = decision_row(task, head.decision_function(task.test_kernel), exact)
         return row | {"seen": float(np.mean(session.table.shots > 0))}
 
     return made_once(session, name, make)
+
+
+@lru_cache(maxsize=1)
+def fitted(session: Training, learner: str) -> FittedHead:
+    """Return the head of a finished session, fitted once for all that is asked about it."""
+    return session.fit(learner)
 
 
 def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:

@@ -8,10 +8,12 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
 from aqka.core.problem import PAPER, Reading
+from aqka.maths.sensitivity import SvmSolution, solve_dual
 from aqka.maths.spectrum import Spectrum
 from aqka_research.paper_reading import PaperReading
 
-MOST_KEPT = 8
+MOST_KEPT_BYTES = 96 * 2**20
+"""Decompositions kept in memory: many arms and readings look at the same warm-ups."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +59,35 @@ class SwitchedVariance(Reading):
 _kept: OrderedDict[int, Spectrum] = OrderedDict()
 
 
+_duals: dict[tuple[int, int, float], SvmSolution] = {}
+
+
+def forget_spectra() -> None:
+    """Forget all decompositions and what was solved on them."""
+    _kept.clear()
+    _duals.clear()
+
+
 def shared_spectrum(kernel: FloatArray) -> Spectrum:
-    """Return the decomposition of a kernel, computed once for all callers within a short while.
+    """Return the decomposition of a kernel, computed once for all callers while it is kept.
 
     Readings that share a table, such as the one after the warm-up, share its decomposition.
     """
     key = hash(kernel.tobytes())  # of one process; the whole kernel goes into it
     if key not in _kept:
         _kept[key] = Spectrum.of(kernel)
-        if len(_kept) > MOST_KEPT:
+        if len(_kept) * _kept[key].vectors.nbytes > MOST_KEPT_BYTES and len(_kept) > 1:
             _kept.popitem(last=False)
     _kept.move_to_end(key)
     return _kept[key]
+
+
+def shared_dual(kernel: FloatArray, signs: FloatArray, box: float) -> SvmSolution:
+    """Return the SVM on a projected kernel, solved once for all callers.
+
+    What is kept are two short vectors, so that none is ever thrown out before its seed is done.
+    """
+    key = hash(kernel.tobytes()), hash(signs.tobytes()), box
+    if key not in _duals:
+        _duals[key] = solve_dual(shared_spectrum(kernel).kernel(), signs, box)
+    return _duals[key]

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from matplotlib.figure import Figure
 
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
 from aqka_research.reproduce.reproduction import reproduce, set_up
@@ -30,7 +31,10 @@ def test_an_experiment_is_complete(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("protocol", ["paper", "fair"])
-def test_a_quick_run_writes_everything(tmp_path, name, protocol):
+def test_a_quick_run_writes_everything(tmp_path, monkeypatch, name, protocol):
+    saved = protocol == "paper"  # saving takes most of the time, and both draw the same figures
+    if not saved:
+        monkeypatch.setattr(Figure, "savefig", lambda figure, path, **how: path.touch())
     made = set_up(name, tmp_path, quick=True, seeds=1, protocol=protocol)
     done = reproduce(made, workers=1)
     directory = tmp_path / protocol / name
@@ -38,7 +42,7 @@ def test_a_quick_run_writes_everything(tmp_path, name, protocol):
     assert len((directory / "results.jsonl").read_text().splitlines()) == len(made.cells)
     assert done.pictures
     for picture in done.pictures:
-        assert (directory / picture).stat().st_size > 2000
+        assert (directory / picture).stat().st_size > (2000 if saved else -1)
     report = (directory / "reproduction.md").read_text()
     assert "A quick run" in report
     for judgement in done.judgements:

@@ -72,7 +72,7 @@ def test_readings_are_swept_on_a_cluster_to_the_same_bits(tmp_path):
     readings = {"heatmap": [LITERAL, PaperReading(floor="none")]}
     cells = sweep_cells(readings, quick=True, seeds=1)
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
         far = run_sweep(readings, cells, tmp_path / "far", scheduler=cluster.scheduler_address)
     near = run_sweep(readings, cells, tmp_path / "near", workers=1)

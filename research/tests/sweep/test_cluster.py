@@ -27,7 +27,7 @@ def cluster():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "8s"}),
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
     ):
         yield made

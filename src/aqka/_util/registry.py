@@ -41,6 +41,5 @@ def make(package: str, kind: type[Thing], given: object) -> Thing:
     word, known = kind.__name__, _classes(package, kind)  # type: ignore[arg-type]
     if not isinstance(given, str) or given not in known:
         raise unknown(word.lower(), given, known, f" or an instance of {word}")
-    made = known[given]()
-    assert isinstance(made, kind)
+    made: Thing = known[given]()
     return made

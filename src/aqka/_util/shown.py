@@ -68,12 +68,8 @@ def heat_map_png(numbers: NDArray[np.float64]) -> bytes:
     height, width, _ = pixels.shape
     lines = b"".join(b"\0" + line.tobytes() for line in pixels)  # 0: lines as they are
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits of red, green, blue
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        _chunk(name, content)
-        for name, content in ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
-    )
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    check = zlib.crc32(name + content)
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+    file = b"\x89PNG\r\n\x1a\n"
+    for chunk in (b"IHDR" + header, b"IDAT" + zlib.compress(lines), b"IEND"):
+        # Their length without the name, and a checksum with it.
+        file += struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return file

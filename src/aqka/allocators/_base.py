@@ -12,6 +12,7 @@ from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets, raise_
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.maths.spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,10 @@ class Allocator(ABC):
 
     chooses_once: ClassVar[bool] = False
     """Whether a choice made in the first round must hold, so that only one round is possible."""
+
+    def spectrum(self, table: Any, problem: Problem) -> Spectrum:
+        """Return the decomposition of what was measured (Algorithm 1, line 5)."""
+        return Spectrum.of(problem.reading.kernel(table))
 
     @abstractmethod
     def ask(self, table: Any, problem: Problem, shots: int, rng: Generator) -> Allocation:

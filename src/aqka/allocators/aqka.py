@@ -1,6 +1,7 @@
 """AQKA and its like: shots where the noise of a pair moves the loss or the predictions."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +34,12 @@ def ridge_gradient(spectrum: Spectrum, problem: Problem) -> FloatArray:
     return combine_outputs(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
 
 
+@lru_cache(maxsize=2)
+def true_gradient(problem: Problem) -> FloatArray:
+    """Return |g| of the true kernel, which is the same in all rounds."""
+    return ridge_gradient(Spectrum.of(problem.oracle()), problem)
+
+
 @dataclass(frozen=True)
 class Aqka(TargetFill):
     """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
@@ -43,8 +50,7 @@ class Aqka(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
-        projected = Spectrum.of(problem.reading.kernel(table))  # line 5: K̂ = c / s
-        return table.condense(ridge_gradient(projected, problem))
+        return table.condense(ridge_gradient(self.spectrum(table, problem), problem))
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class AqkaOracle(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return g of the true kernel."""
-        return table.condense(ridge_gradient(Spectrum.of(problem.oracle()), problem))
+        return table.condense(true_gradient(problem))
 
     def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return sqrt(K(1-K)) of the true kernel."""
@@ -99,8 +105,8 @@ class AqkaSvm(TargetFill):
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the support weights of a pair's two points."""
         kernel = project_psd(problem.reading.kernel(table))
-        machines = (formulas.solve_dual(kernel, signs, problem.C) for signs in problem.signs().T)
-        weights = (self.weights(machine) for machine in machines)
+        columns = problem.signs().T
+        weights = (self.weights(formulas.solve_dual(kernel, y, problem.C)) for y in columns)
         gradients = (formulas.svm_gradient(w, np.ones_like(w)) for w in weights)
         return table.condense(combine_outputs(gradients))
 
@@ -132,7 +138,7 @@ class Predictive(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return how far each pair moves the predictions."""
-        spectrum = Spectrum.of(problem.reading.kernel(table))
+        spectrum = self.spectrum(table, problem)
         variance = float(np.mean(KernelPrior.of(table).variances(table)))
         ridge = ridge_above_noise(spectrum, problem, variance)
         alpha = spectrum.solve(problem.outputs, ridge)

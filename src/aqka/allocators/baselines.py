@@ -23,7 +23,6 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, UnitTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.maths.spectrum import Spectrum
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Leverage(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the leverage of a pair's two points."""
-        leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
+        leverage = self.spectrum(table, problem).leverage(problem.ridge)
         return table.condense(np.add.outer(leverage, leverage))
 
 
@@ -95,9 +94,8 @@ class Shofar(Allocator):
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Spread the shots over the pairs whose two points are in the support."""
-        spectrum = Spectrum.of(problem.reading.kernel(table))
-        # The norm over the outputs; of one output it is |α̂_i|.
-        size = np.linalg.norm(spectrum.solve(problem.outputs, problem.ridge), axis=1)
+        alpha = self.spectrum(table, problem).solve(problem.outputs, problem.ridge)
+        size = np.linalg.norm(alpha, axis=1)  # over the outputs; of one output it is |α̂_i|
         support = size > self.threshold * size.max()
         inside = table.condense(np.logical_and.outer(support, support))
         if not inside.any():  # one point alone has no pair when the diagonal is known
@@ -143,8 +141,8 @@ class Nystrom(Allocator):
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Spread the shots over the landmark rows."""
         points = self.choose(table, problem, rng)
-        shots_per_pair = spread(landmark_block(table, points), shots, rng)
-        return Allocation(shots_per_pair, Landmarks(points, keep_block=False))
+        block = landmark_block(table, points)
+        return Allocation(spread(block, shots, rng), Landmarks(points, keep_block=False))
 
 
 @dataclass(frozen=True)
@@ -156,7 +154,7 @@ class NystromLeverage(Nystrom):
 
     def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
         """Draw the landmark points by leverage."""
-        leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
+        leverage = self.spectrum(table, problem).leverage(problem.ridge)
         weights = leverage / leverage.sum()
         return rng.choice(table.n_points, self.count(table.n_points), replace=False, p=weights)
 
@@ -173,8 +171,7 @@ class Hybrid(Nystrom):
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Choose the landmarks from the warm-up and fill inside their rows."""
-        spectrum = Spectrum.of(problem.reading.kernel(table))
-        sensitivity = np.abs(ridge_gradient(spectrum, problem))
+        sensitivity = np.abs(ridge_gradient(self.spectrum(table, problem), problem))
         row_sums = sensitivity.sum(axis=1)
         points = np.argsort(-row_sums, kind="stable")[: self.count(table.n_points)]
         block = landmark_block(table, points)

@@ -78,9 +78,8 @@ class Schedule:
 
     def explore_pairs(self, spent: IntArray, shots: int, rng: Generator) -> IntArray:
         """Return how many exploration shots each pair gets, given the shots it has."""
-        if self.exploration == "round-robin":
-            return raise_lowest(spent, shots, rng)
-        return sample_uniformly(len(spent), shots, rng)
+        even = self.exploration == "round-robin"
+        return raise_lowest(spent, shots, rng) if even else sample_uniformly(len(spent), shots, rng)
 
 
 ONE_SHOT = Schedule(warmup=0.0, rounds=1, explore=0.0)  # where no results are looked at

@@ -70,8 +70,7 @@ def fill(targets: FloatArray, spent: IntArray, shots: int, rng: Generator) -> In
 
 def spread(where: BoolArray, shots: int, rng: Generator) -> IntArray:
     """Spread shots equally over the pairs in ``where``, the remainder at random."""
-    shares = np.where(where, shots / where.sum(), 0.0)
-    return round_exactly(shares, shots, rng)
+    return round_exactly(np.where(where, shots / where.sum(), 0.0), shots, rng)
 
 
 def sample(weights: FloatArray, shots: int, rng: Generator) -> IntArray:

@@ -1,6 +1,6 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Self, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,11 +110,11 @@ class AerBackend(CircuitBackend, ExactBackend):
                 f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
 
-    def with_points(self, X: ArrayLike) -> "AerBackend":
+    def with_points(self, X: ArrayLike, columns: Any = None, seed: int | None = None) -> Self:
         """Return the backend for other points; the circuit is compiled once for all of them."""
         other = object.__new__(type(self))  # not copy(), which leaves out what pickling does
-        other.__dict__.update(self.__dict__)
-        other._rows = other._columns = as_rows_and_columns(X, None)[0]
+        other.__dict__.update(self.__dict__, _seed=self._seed if seed is None else seed)
+        other._rows, other._columns = as_rows_and_columns(X, columns)
         other._kernel, other._flip_chances, other._plans = None, None, {}
         return other
 

@@ -107,15 +107,10 @@ def _first_without_inverse(
             inner = _first_without_inverse(operation.definition, sound, allowed)
             if inner is not None:
                 return inner[0], f"{inner[1]} of {inert(operation.name)!r}, {place},"
-        elif not _has_inverse(operation):
-            return operation.name, place
+        else:
+            try:
+                operation.inverse()
+            except Exception:  # whatever a circuit's own instructions raise
+                return operation.name, place
         sound.add((operation.name, kind))
     return None
-
-
-def _has_inverse(operation: Any) -> bool:
-    try:
-        operation.inverse()
-    except Exception:  # whatever a circuit's own instructions raise
-        return False
-    return True

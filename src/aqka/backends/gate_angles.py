@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,6 @@ from aqka._util.arrays import FloatArray
 from aqka.backends._bulk.gates import FixedGate, is_varying, primitives
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import check_map_name
-
-if TYPE_CHECKING:
-    from qiskit import QuantumCircuit
 
 MAX_POWER = 2
 """The highest of a feature. Derivatives tell; the fourth of an arc cosine takes Qiskit a second."""
@@ -47,8 +44,13 @@ class GateAngles:
         unknown = cls(tuple(((1.0, (k,)),) for k in range(n_features)), periodic=False)
         if callable(feature_map) or not hasattr(feature_map, "parameters"):
             return unknown
-        found = _of_circuit(feature_map)
-        return unknown if found is None else cls(found)
+        numbers = {parameter: k for k, parameter in enumerate(feature_map.parameters)}
+        # Those without qubits are global phases.
+        gates = [g for g in primitives(feature_map) if g.qubits and not isinstance(g, FixedGate)]
+        distinct = dict.fromkeys(gate.angle for gate in gates if is_varying(gate.angle))
+        found = [_polynomial(angle, numbers) for angle in distinct]
+        known = tuple(terms for terms in found if terms is not None)
+        return cls(known) if len(known) == len(found) else unknown
 
     def __call__(self, X: ArrayLike) -> FloatArray:
         """Return the angles of points, one column per angle."""
@@ -69,16 +71,6 @@ def _built_in(name: str, n_features: int) -> tuple[Terms, ...]:
         *found,
         *(((2 * pi**2, ()), (-2 * pi, (i,)), (-2 * pi, (j,)), (2.0, (i, j))) for i, j in pairs),
     )
-
-
-def _of_circuit(circuit: "QuantumCircuit") -> tuple[Terms, ...] | None:
-    """Return the angles of a circuit, but for global phases; None if one is no polynomial."""
-    numbers = {parameter: k for k, parameter in enumerate(circuit.parameters)}
-    gates = [g for g in primitives(circuit) if g.qubits and not isinstance(g, FixedGate)]
-    distinct = dict.fromkeys(gate.angle for gate in gates if is_varying(gate.angle))
-    found = [_polynomial(angle, numbers) for angle in distinct]
-    known = tuple(terms for terms in found if terms is not None)
-    return known if len(known) == len(found) else None
 
 
 def _polynomial(angle: Any, numbers: dict[Any, int]) -> Terms | None:

@@ -93,7 +93,7 @@ class SamplerBackend(JobBackend):
         transpile = Transpiler(service.target, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
         super().__init__(service, X, feature_map, columns, transpile, shape, rule, seed, design)
-        self._find_tiles()  # it is better to hear now of what no tile can be found for
+        _ = self.tiling  # it is better to hear now of what no tile can be found for
 
 
 class SamplerService(JobsHere):

@@ -3,15 +3,16 @@
 import warnings
 from collections.abc import Callable
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
+from scipy.linalg import hadamard
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
+from aqka.backends._bulk.layers import BLOCK_QUBITS
 from aqka.backends._programs import PAIRS, FeatureMapBackend
 from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import (
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 TILE = 512
+AMPLITUDES = 4096  # of all states, multiplied at a time
+CHUNK_AMPLITUDES = 2**16  # of the ZZ map, worked on at a time: 1 MiB stays in cache
 
 
 def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> FloatArray:
@@ -38,24 +41,49 @@ def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> Float
     Without ``columns`` it compares ``rows`` among themselves, at half the work, and the result is
     exactly symmetric with ones on the diagonal.
     """
+    if columns is None and len(rows) <= rows.shape[1]:
+        return _fidelities_of_many_amplitudes(rows)
     others = rows if columns is None else columns
     kernel = np.empty((len(rows), len(others)))
     # Square tiles on the diagonal compute both halves; narrow ones keep that waste small.
     tile = min(TILE, max(64, len(rows) // 8))
+    # Written over in place: fresh memory costs as much as the arithmetic of few amplitudes.
+    scratch = np.empty(tile * len(others), dtype=np.complex128)
     for start in range(0, len(rows), tile):
         stop = min(start + tile, len(rows))
         first = start if columns is None else 0
-        overlaps = rows[start:stop].conj() @ others[first:].T
-        block = overlaps.real**2
-        block += overlaps.imag**2
+        block = kernel[start:stop, first:]
+        overlaps = scratch[: block.size].reshape(block.shape)
+        np.matmul(rows[start:stop].conj(), others[first:].T, out=overlaps)
+        parts = overlaps.view(np.float64)
+        parts *= parts
+        np.add(parts[:, ::2], parts[:, 1::2], out=block)
         np.clip(block, 0.0, 1.0, out=block)
         if columns is None:
             square = block[:, : stop - start]
             square[:] = (square + square.T) / 2
-            kernel[start:, start:stop] = block.T
-        kernel[start:stop, first:] = block
+            kernel[stop:, start:stop] = block[:, stop - start :].T
     if columns is None:
         np.fill_diagonal(kernel, 1.0)
+    return kernel
+
+
+def _fidelities_of_many_amplitudes(states: ComplexArray) -> FloatArray:
+    """Return the fidelities of states among themselves by three eighths of the multiplications.
+
+    For states A + iB and G = (A + B)(A - B)ᵀ the overlaps have the real part (G + Gᵀ)/2 + 2BBᵀ and
+    the imaginary part (G - Gᵀ)/2 up to its sign; BLAS computes half of BBᵀ.
+    """
+    n_points, dimension = states.shape
+    mixed, squares = np.zeros((2, n_points, n_points))
+    for start in range(0, dimension, AMPLITUDES):
+        part = states[:, start : start + AMPLITUDES]
+        imaginary = np.ascontiguousarray(part.imag)
+        mixed += (part.real + imaginary) @ (part.real - imaginary).T
+        squares += imaginary @ imaginary.T
+    kernel: FloatArray = ((mixed + mixed.T) / 2 + 2 * squares) ** 2 + ((mixed - mixed.T) / 2) ** 2
+    np.clip(kernel, 0.0, 1.0, out=kernel)
+    np.fill_diagonal(kernel, 1.0)
     return kernel
 
 
@@ -65,22 +93,45 @@ def phase_states(X: FloatArray, repetitions: int, apart: int) -> ComplexArray:
     Each repetition is a Hadamard on every qubit, then phases 2x_i on each qubit and
     2(π - x_i)(π - x_j) on the parity of two that are at most so far ``apart``.
     """
-    n_qubits = X.shape[1]
-    bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
-    exponent = 2 * X @ bits.T
-    for j, k in combinations(range(n_qubits), 2):
-        if k - j <= apart:
-            phase = 2 * (np.pi - X[:, j]) * (np.pi - X[:, k])
-            exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
-    phases = np.exp(1j * exponent) / 2 ** (n_qubits / 2)
-    states: ComplexArray = phases  # the first Hadamards spread |0…0⟩ evenly
-    for _ in range(repetitions - 1):
-        for qubit in range(n_qubits):
-            halves = states.reshape(len(states), -1, 2, 2**qubit)
-            zero, one = halves[:, :, 0], halves[:, :, 1]
-            states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
-        states = states * phases
+    n_points, n_qubits = X.shape
+    states = np.empty((n_points, 2**n_qubits), dtype=np.complex128)
+    size = max(1, CHUNK_AMPLITUDES >> n_qubits)
+    for start in range(0, n_points, size):
+        phases = _phases(np.ascontiguousarray(X[start : start + size].T), apart)
+        part = phases  # the first Hadamards spread |0…0⟩ evenly
+        for _ in range(repetitions - 1):
+            part = _hadamards(part)
+            part *= phases
+        states[start : start + size] = part.T
     return states
+
+
+def _phases(x: FloatArray, apart: int) -> ComplexArray:
+    """Return a repetition's phases over √2ⁿ, basis states by points.
+
+    Each qubit doubles the table of those below it: a multiplication per phase, no exponential.
+    """
+    n_qubits, n_points = x.shape
+    phases = np.full((2**n_qubits, n_points), 2 ** (-n_qubits / 2), dtype=np.complex128)
+    for k in range(n_qubits):
+        unequal = np.ones((1, n_points), dtype=np.complex128)  # to qubit k, where it is 0
+        for j in range(max(0, k - apart), k):
+            phase = np.exp(2j * (np.pi - x[j]) * (np.pi - x[k]))
+            unequal = np.concatenate([unequal, unequal * phase])
+        zero, one = phases[: 2 ** (k + 1)].reshape(2, len(unequal), -1, n_points)
+        one[:] = zero * (np.exp(2j * x[k]) * unequal[::-1])[:, None]
+        zero *= unequal[:, None]
+    return phases
+
+
+def _hadamards(states: ComplexArray) -> ComplexArray:
+    """Return a Hadamard, times √2, on every qubit of states, one column a point."""
+    shape, n_qubits = states.shape, len(states).bit_length() - 1
+    parts = states.view(np.float64)
+    for low in range(0, n_qubits, BLOCK_QUBITS):
+        block = 2 ** min(BLOCK_QUBITS, n_qubits - low)
+        parts = hadamard(block, dtype=np.float64) @ parts.reshape(-1, block, 2**low * 2 * shape[1])
+    return np.asarray(parts.reshape(len(states), -1).view(np.complex128))
 
 
 def zz_states(X: FloatArray, repetitions: int = 2) -> ComplexArray:
@@ -90,13 +141,9 @@ def zz_states(X: FloatArray, repetitions: int = 2) -> ComplexArray:
 
 def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
     """Return the exact fidelity kernel |⟨φ(x)|φ(y)⟩|² of the ZZ map (Eq. 3)."""
-    rows = zz_states(X)
-    others = rows if columns is None else zz_states(columns)
-    overlaps = rows @ others.conj().T
-    return np.clip(overlaps.real**2 + overlaps.imag**2, 0.0, 1.0)
+    return fidelities(zz_states(X), None if columns is None else zz_states(columns))
 
 
-MAX_PLAIN_QUBITS = 10
 MAX_STATE_BYTES = 2**33
 MAX_STATE_QUBITS = 24
 SLOW_AMPLITUDES = 2**24  # numbers of all states together that take seconds to simulate
@@ -162,9 +209,8 @@ class StatevectorBackend(FeatureMapBackend, ExactBackend):
         _check_memory(self._points, feature_map)
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
-        # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
-        named_zz = feature_map is None or feature_map == "zz"
-        self._is_zz = named_zz and self._points.shape[1] <= MAX_PLAIN_QUBITS
+        # In plain numpy, so that it needs no quantum SDK.
+        self._is_zz = feature_map is None or feature_map == "zz"
         if not self._is_zz and not callable(feature_map):
             self._map = as_feature_map(feature_map, self._points.shape[1])
 
@@ -216,7 +262,7 @@ class StatevectorBackend(FeatureMapBackend, ExactBackend):
     @cached_property
     def _all_states(self) -> ComplexArray:
         """The states of rows and columns."""
-        if self._map is not None and len(self._points) << self.n_qubits > SLOW_AMPLITUDES:
+        if self._function is None and len(self._points) << self.n_qubits > SLOW_AMPLITUDES:
             warnings.warn(
                 f"whole states of {self.n_qubits} qubits are slow to simulate. {MORE_QUBITS}",
                 RuntimeWarning,

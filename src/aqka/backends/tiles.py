@@ -12,7 +12,7 @@ import numpy as np
 
 from aqka._util.arrays import as_count, as_fraction
 from aqka._util.optional import require
-from aqka._util.text import percent
+from aqka._util.text import counted, percent
 from aqka.backends._noisy.models import used_qubits
 from aqka.backends._programs import Program, SentCircuit, SentCircuits
 from aqka.backends._tiles.picture import Marks, draw_chip
@@ -111,22 +111,18 @@ class Tiling:
     def describe(self) -> str:
         """Return in words how many tiles there are, where, and how good."""
         used = sum(len(place.qubits) for place in self.places)
-        noun = "tile" if len(self) == 1 else "tiles"
         apart = "with their neighbours idle" if self.rule.idle_neighbours else "side by side"
-        return "\n".join(
-            [
-                f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
-                f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
-                f"{self.n_places} places.",
-                f"Estimated success of one execution: {percent(self.mean, 1)} on average, "
-                f"{percent(self.mean / self.best, 1)} of the best place's {percent(self.best, 1)}; "
-                f"the median place of the chip has {percent(self.median, 1)}.",
-                *(
-                    f"  {'-'.join(map(str, p.qubits))}: {percent(p.success, 1)}"
-                    for p in self.places
-                ),
-            ]
-        )
+        lines = [
+            f"{counted(len(self), 'tile')} of {self.shape.n_qubits} qubits on "
+            f"{self.calibration.name} ({used} of {self.calibration.n_qubits} qubits, {apart}), "
+            f"chosen from {self.n_places} places.",
+            f"Estimated success of one execution: {percent(self.mean, 1)} on average, "
+            f"{percent(self.mean / self.best, 1)} of the best place's {percent(self.best, 1)}; "
+            f"the median place of the chip has {percent(self.median, 1)}.",
+        ]
+        for place in self.places:
+            lines.append(f"  {'-'.join(map(str, place.qubits))}: {percent(place.success, 1)}")
+        return "\n".join(lines)
 
     def draw(self, path: str | Path) -> None:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""

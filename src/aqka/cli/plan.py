@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from aqka.designs.resolve import Choice
     from aqka.planning.device import DeviceModel
     from aqka.planning.quotes import Quote
-    from aqka.study.schema import Study
 
 
 def plan(
@@ -42,6 +41,7 @@ def plan(
 
     Without a study file, aqka.quote(...) in Python does the same for any number of points.
     """
+    from aqka.planning.budget import parse_budget
     from aqka.study.backends import ibm_device
     from aqka.study.directory import prepare
     from aqka.study.quoting import better_design_of, promised_shares, settle_design, study_quote
@@ -51,21 +51,15 @@ def plan(
     backend = prepared.study.backend
     if backend.name == "ibm" and (backend.device or "").startswith("fake_"):
         ibm_device(backend)  # refuses one that does not exist; what a service has it must tell
-    prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
+    changes: dict[str, object] = {} if rate is None else {"rate": rate}
+    if budget is not None:
+        parse_budget(budget)
+        changes["train" if prepared.study.budget.total is None else "total"] = budget
+    prepared = replace(prepared, study=prepared.study.changed("budget", **changes))
     found = better_design_of(prepared)
     made = study_quote(settle_design(prepared, found), device=device, queue=queue)
     promise = promised_shares(prepared)
     show_quote(made, prepared.study.budget.rate, device, as_json, found, promise)
-
-
-def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
-    from aqka.planning.budget import parse_budget
-
-    changes: dict[str, object] = {} if rate is None else {"rate": rate}
-    if budget is not None:
-        parse_budget(budget)
-        changes["train" if study.budget.total is None else "total"] = budget
-    return study.changed("budget", **changes)
 
 
 def show_quote(
@@ -91,7 +85,7 @@ def show_quote(
         facts |= {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(facts, indent=2))
         return
-    _print_quote(quote, device, rate, Console())
+    _print_quote(quote, device, rate)
     if promise is not None:
         low, high = promise
         say(
@@ -105,14 +99,12 @@ def show_quote(
         say(f"{said} {found.reason}")
 
 
-def _print_quote(
-    quote: "Quote", device: "DeviceModel", rate: float | None, console: Console
-) -> None:
+def _print_quote(quote: "Quote", device: "DeviceModel", rate: float | None) -> None:
     from aqka.planning.budget import duration
 
     title = f"{quote.n_points} points, {quote.shots:,} shots"
     rows = _quote_rows(quote, device, rate)
-    console.print(make_table(title, ["figure", "value", "how"], rows, left=["how"]))
+    Console().print(make_table(title, ["figure", "value", "how"], rows, left=["how"]))
     if quote.parts:  # training, predictions and all the rest, and what they come to
         per_second = None if quote.cost is None else quote.cost / quote.qpu_seconds
         training = ("training", quote.shots, quote.jobs, quote.qpu_seconds)
@@ -122,7 +114,7 @@ def _print_quote(
             cost = "–" if per_second is None else f"{per_second * seconds:,.2f} {quote.currency}"
             bill.append((name, f"{shots:,}", f"{jobs:,}", duration(seconds), cost.strip()))
         headings = ["part", "shots", "jobs", "QPU time", "cost"]
-        console.print(make_table("the whole bill, at most", headings, bill))
+        Console().print(make_table("the whole bill, at most", headings, bill))
     for title, sentences in (("Warning", quote.warnings), ("Advice", quote.advice)):
         for sentence in sentences:
             say(f"{title}: {sentence}")

@@ -14,7 +14,6 @@ from aqka.cli.options import AsJson, make_table, say
 if TYPE_CHECKING:
     from aqka.report.run_report import RunReport
 
-COMPARISON_NAME = "comparison.html"
 SHOWN = 20  # qubits of a validation
 
 
@@ -36,7 +35,7 @@ def report(
     from aqka.report.run_page import collect, summary, write_report
     from aqka.study.directory import REPORT_NAME
 
-    target = output or (Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME)
+    target = output or (Path("comparison.html") if len(runs) > 1 else runs[0] / REPORT_NAME)
     with threadpool_limits(1):
         reports = collect(runs)
         write_report(reports, target)

@@ -151,10 +151,7 @@ class PairTable(HitTable):
     def pairs(self, index: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """Return the row and column points of the pairs at ``index`` (all by default)."""
         positions = np.flatnonzero(self._mask)
-        if index is not None:
-            positions = positions[index]
-        rows, cols = np.divmod(positions, self.n_points)
-        return rows, cols
+        return np.divmod(positions if index is None else positions[index], self.n_points)
 
     def index(self, rows: ArrayLike, cols: ArrayLike) -> IntArray:
         """Return the table positions of pairs given by their two points, in either order."""

@@ -252,7 +252,7 @@ class UnitTable(Shown):
     @property
     def unit_shots(self) -> IntArray:
         """Shots of each unit, all settings of a point together."""
-        return np.asarray(self.shots.reshape(len(self.shots), -1).sum(axis=1))
+        return np.array(self.shots if self.shots.ndim == 1 else self.shots.sum(axis=1))
 
     @property
     def total(self) -> int:

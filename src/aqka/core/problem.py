@@ -147,7 +147,11 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
             "drop or impute those points first."
         )
     if labels.dtype.kind == "O":
-        labels = _of_one_type(labels)
+        if any(value is None or value != value for value in labels):
+            raise InputError("y holds missing values; drop or impute those points first.")
+        if len({type(value) for value in labels}) > 1:
+            raise InputError("y mixes labels of several types; use one, such as str or int.")
+        labels = np.array(labels.tolist())
     if labels.dtype.kind not in "buifUS":
         raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
     # A run's results name its classes.
@@ -159,14 +163,6 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
                 "surrogate), which no file can keep; replace it."
             )
     return labels
-
-
-def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
-    if any(value is None or value != value for value in labels):
-        raise InputError("y holds missing values; drop or impute those points first.")
-    if len({type(value) for value in labels}) > 1:
-        raise InputError("y mixes labels of several types; use one, such as str or int.")
-    return np.array(labels.tolist())
 
 
 def _as_weights(weights: ArrayLike, n_points: int) -> FloatArray:

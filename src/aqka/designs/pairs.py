@@ -189,10 +189,6 @@ class Pairs:
     def reduced_kernel(self, n_qubits: int) -> None:
         """Return None: it reads no reduced states."""
 
-    def columns(self, training_points: Any) -> Any:
-        """Return the points that new points are measured with."""
-        return training_points
-
     def check_backend(
         self, backend: Backend, n_points: int, head: FittedHead | None = None
     ) -> None:
@@ -394,13 +390,11 @@ class NewPairsSettled(NewPairs):
         """Count for the estimate; for the test only if the shots are as drawn, which it needs."""
         assert isinstance(measured, ShotPlan)
         chances, drawn = self._draw(round, planned.total)  # a resumed round was not drawn yet
+        guesses = self.table.prior().posterior_mean(self.table)
+        self.table.add(measured, answer)
         # A plan drawn on another machine, with other rounding, may not be the one drawn here.
         if measured.equals(drawn):
-            guesses = self.table.prior().posterior_mean(self.table)
-            self.table.add(measured, answer)
             self.test.update(measured, answer, guesses, chances)
-        else:
-            self.table.add(measured, answer)
         self._drawn = None
         self.settled = self.test.settled
 

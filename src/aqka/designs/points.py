@@ -135,9 +135,6 @@ class Points:
             return replace(self, settings=neighbour_settings(n_qubits, lattice))
         return self
 
-    def columns(self, training_points: Any) -> None:
-        """Return None: new points are measured alone."""
-
     def check_backend(
         self, backend: Backend, n_points: int, head: FittedHead | None = None
     ) -> None:

@@ -236,7 +236,12 @@ class ReducedEstimate(PointEstimate):
         found = self._reduce(table)
         f = self._f(head, found)
         if self.kernel_of_points.form == "linear":
-            return Decided(f, self._linear_deviation(head, table, found))
+            # f = Σ_P slope_P ⟨P⟩ + a constant, whose deviation needs no draws.
+            weights = (self.states.weights / self.states.n_states)[:, None]
+            slopes = weights * (self.states.expectations.T @ head.coefficients)
+            confusion = self.kernel_of_points.confusion
+            variance = kernels.linear_variances(table, found, slopes, confusion)
+            return Decided(f, as_outputs(np.sqrt(variance)))
         random = np.random.default_rng(seed)
         again = [
             self._f(head, self._reduce(table.resampled(random), found)) for _ in range(RESAMPLES)
@@ -263,16 +268,6 @@ class ReducedEstimate(PointEstimate):
     def _f(self, head: FittedHead, found: ReducedStates) -> FloatArray:
         values = self._between(found, self.states) @ head.coefficients
         return as_outputs(values + np.reshape(head.intercept, -1))
-
-    def _linear_deviation(
-        self, head: FittedHead, table: PointTable, found: ReducedStates
-    ) -> FloatArray:
-        """Return the deviation of f = Σ_P slope_P ⟨P⟩ + a constant, which needs no draws."""
-        states = self.states
-        weights = (states.weights / states.n_states)[:, None]
-        slopes = weights * (states.expectations.T @ head.coefficients)
-        variance = kernels.linear_variances(table, found, slopes, self.kernel_of_points.confusion)
-        return as_outputs(np.sqrt(variance))
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more reduced states."""

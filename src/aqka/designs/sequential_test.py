@@ -133,10 +133,7 @@ class WinnerTest:
                 self._log_wealth[bet, w, c, points] += gain.sum(axis=1)
         mixture = np.logaddexp.reduce(self._log_wealth, axis=0) - np.log(len(self._strengths))
         self._best = np.maximum(self._best, mixture)
-        self._declare()
-
-    def _declare(self) -> None:
-        """Declare the class that beats every other, where there is one; it stays declared."""
+        # A class that beats every other is declared, and stays declared.
         beaten = self._best.copy()
         beaten[np.arange(self.n_classes), np.arange(self.n_classes)] = np.inf
         weakest = beaten.min(axis=1)

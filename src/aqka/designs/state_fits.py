@@ -44,7 +44,9 @@ class StateFits:
         confusion: FloatArray | None = None,
     ) -> FittedStates:
         """Return the states of all points."""
-        if self.scheduler is None and not _worth_processes(table, rank):
+        amplitudes = rank * table.n_points * table.n_settings * 2**table.n_qubits
+        is_one_of_several = multiprocessing.parent_process() is not None
+        if self.scheduler is None and (amplitudes < MANY_AMPLITUDES or is_one_of_several):
             return fit_states(table, rank, start, confusion)
         check_measured(table)
         size = _points_per_cell(table, rank)
@@ -75,12 +77,6 @@ class StateFits:
         with nullcontext() if given else client:
             found = client.gather([client.submit(fit_states, *part) for part in parts])
         return list(found)
-
-
-def _worth_processes(table: PointTable, rank: int) -> bool:
-    """Return whether there is work for several processes, and this is not one of them itself."""
-    amplitudes = rank * table.n_points * table.n_settings * 2**table.n_qubits
-    return amplitudes >= MANY_AMPLITUDES and multiprocessing.parent_process() is None
 
 
 def _points_per_cell(table: PointTable, rank: int) -> int:

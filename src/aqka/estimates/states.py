@@ -160,7 +160,7 @@ def _fit_batch(
     start: ComplexArray | None,
     errors: FloatArray | None,
 ) -> FittedStates:
-    seen, shots = _seen(part, errors), part.shots_per_point
+    seen, shots = _seen(part, errors).listed(bases), part.shots_per_point
     limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
     tolerance = limit * np.sqrt(bases.dimension / shots)
     first = _enriched(spectral_start(bases, seen) if start is None else start, rank)
@@ -270,17 +270,17 @@ def some_points(
 
 def draw_counts(states: FittedStates, table: PointTable, random: np.random.Generator) -> PointTable:
     """Return a table with the same shots, its outcomes drawn from ``states`` and their readout."""
-    bases = ProductBases(table.settings)
-    drawn = PointTable(table.n_points, table.settings)
+    bases, m = ProductBases(table.settings), table.n_settings
+    parts = []
     for points in _batches(table, states.rank):
         p = outcome_probabilities(bases, states.vectors[:, points], states.confusion)
         p /= p.sum(axis=2, keepdims=True)
         counts = random.multinomial(table.shots[points], p)
-        plan = PointPlan(
-            np.repeat(points, table.n_settings),
-            np.tile(np.arange(table.n_settings), len(points)),
-            table.shots[points].reshape(-1),
-            table.settings,
-        )
-        drawn.add(plan, OutcomeCounts.of_dense(counts.reshape(-1, bases.dimension)))
+        seen = OutcomeCounts.of_dense(counts.reshape(-1, bases.dimension))
+        parts.append((seen.rows + points[0] * m, seen.outcomes, seen.counts))
+    # Added at once: each time a table is added to, all of it is sorted.
+    point, setting = np.divmod(np.arange(table.shots.size), m)
+    plan = PointPlan(point, setting, table.shots.reshape(-1), table.settings)
+    drawn = PointTable(table.n_points, table.settings)
+    drawn.add(plan, OutcomeCounts(*map(np.concatenate, zip(*parts, strict=True))))
     return drawn

@@ -65,23 +65,23 @@ class Purchase:
 
         Nothing is measured.
         """
-        made, reason = replace(self, backend=factory, design=design or Points()), ""
-        if design is None:
-            probe, asked = made.make(X[:2]), made
-            if self.budget is None:
-                asked = replace(made, budget=Pairs().default_shots(len(X), 1))
-            quotes = (asked.quoted(len(X), X.shape[1], one) for one in (Pairs(), Points()))
-            choice = resolve(
-                allocator=self.allocator,
-                n_points=max(2, len(X)),
-                n_qubits=probe.n_qubits,
-                budget={one.design: one.total.shots for one in quotes},
-                new_points=self.new_points,
-                on_top=self.new_points is None,
-                measures_pairs=probe.measures_pairs,
-            )
-            made, reason = replace(made, design=choice.design), choice.reason
-        return made, reason
+        made = replace(self, backend=factory, design=design or Points())
+        if design is not None:
+            return made, ""
+        probe, asked = made.make(X[:2]), made
+        if self.budget is None:
+            asked = replace(made, budget=Pairs().default_shots(len(X), 1))
+        quotes = (asked.quoted(len(X), X.shape[1], one) for one in (Pairs(), Points()))
+        choice = resolve(
+            allocator=self.allocator,
+            n_points=max(2, len(X)),
+            n_qubits=probe.n_qubits,
+            budget={one.design: one.total.shots for one in quotes},
+            new_points=self.new_points,
+            on_top=self.new_points is None,
+            measures_pairs=probe.measures_pairs,
+        )
+        return replace(made, design=choice.design), choice.reason
 
     def make(self, X: Any, columns: Any = None) -> Backend:
         """Return the backend of points, once it is settled."""
@@ -262,7 +262,8 @@ class BoughtKernel(KernelSource):
         return Spend(directory, self._ceiling)
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None = None) -> Backend:
-        return self.purchase.make(X, self.design.columns(columns))
+        # Without the inverse of the map, new points are measured alone.
+        return self.purchase.make(X, columns if self.design.runs_inverse else None)
 
 
 def kernel_source(X: NDArray[Any], purchase: Purchase) -> KernelSource:

@@ -40,9 +40,6 @@ class MapKernel:
 
     @cached_property
     def _reduced(self) -> tuple[Any, Operators] | None:
-        return self._find_reduced()
-
-    def _find_reduced(self) -> tuple[Any, Operators] | None:
         """Return reduced states and what they are; None where the kernel is the fidelity."""
         if self._projected is not None:
             operators = self._projected.operators(self.n_qubits)
@@ -58,7 +55,7 @@ class MapKernel:
     def simulates(self) -> bool:
         """Return whether it can be trained in simulation."""
         try:
-            self._find_reduced()
+            _ = self._reduced
         except InputError:
             return False
         return True

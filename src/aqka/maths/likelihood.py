@@ -7,16 +7,19 @@ probabilities of the bitstrings that are read are ⊗C_q applied to the true one
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from aqka._util.arrays import BoolArray, ComplexArray, FloatArray, IntArray
-from aqka.maths.product_bases import ProductBases
+from aqka.maths.product_bases import GROUP, ProductBases
 
 SMALLEST = 1e-12  # probabilities are raised to this: a start may forbid an outcome that was seen
 POWER_STEPS = 20
 MAX_STEPS = 300
 MAX_HALVINGS = 8
+WRITTEN = 8  # qubits up to which a 2^n × 2^n matrix of each point takes little memory
+FEW = 6  # multiplications per outcome, below which a bra for each seen one is the faster way
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,25 @@ class SeenOutcomes:
     share: FloatArray  # count divided by the shots of its point
     point: IntArray  # of each entry
     confusion: FloatArray | None = None  # a 2 × 2 matrix for each qubit
+    bras: ComplexArray | None = None  # ⟨b| of each entry, where they are few
+
+    def listed(self, bases: ProductBases) -> "SeenOutcomes":
+        """Return these outcomes with their bras, if that is less work than all amplitudes are."""
+        few = len(self.index) * bases.dimension <= FEW * self.n_points * self.size
+        if self.confusion is not None or bases.n_qubits <= GROUP or not few:
+            return self
+        cells, outcomes = np.divmod(self.index, bases.dimension)
+        return replace(self, bras=bases.bras(cells % bases.n_settings, outcomes))
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Where the entries of each point begin; each has some."""
+        return np.searchsorted(self.point, np.arange(self.n_points))
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """The entries of each point."""
+        return [slice(*ends) for ends in pairwise([*self.first, len(self.point)])]
 
     @cached_property
     def needed(self) -> IntArray:
@@ -68,11 +90,13 @@ class SeenOutcomes:
         chosen = np.flatnonzero(moved >= 0)
         point = moved[chosen]
         index = self.index[chosen] + (point - self.point[chosen]) * self.size
-        return replace(self, n_points=len(kept), index=index, share=self.share[chosen], point=point)
+        bras = None if self.bras is None else self.bras[chosen]
+        share = self.share[chosen]
+        return replace(self, n_points=len(kept), index=index, share=share, point=point, bras=bras)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sum of ``values`` over the entries of each point."""
-        return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)
+        return np.asarray(np.add.reduceat(values, self.first))
 
 
 def confuse(probabilities: FloatArray, confusion: FloatArray) -> FloatArray:
@@ -93,11 +117,19 @@ def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
     """Return about the top eigenvector of Σ f|b⟩⟨b| of each point, by the power method."""
     random = np.random.default_rng(0)  # the same counts give the same states
     shape = (1, 1, bases.dimension)
-    u = random.normal(size=shape) + 1j * random.normal(size=shape)
+    u: ComplexArray = random.normal(size=shape) + 1j * random.normal(size=shape)
     u = np.repeat(u, seen.n_points, axis=1)
     weights = seen.read_back(seen.share)
+    sums = None
+    if seen.bras is None and bases.n_qubits <= WRITTEN:
+        everything = np.zeros((seen.n_points, bases.n_settings, bases.dimension))
+        everything.reshape(-1)[seen.needed] = weights
+        sums = bases.mixtures(everything)
     for _ in range(POWER_STEPS):
-        u = _pull(bases, seen, weights * _needed_amplitudes(bases, seen, u))
+        if sums is not None:
+            u = (sums @ u[0, :, :, None])[None, :, :, 0]
+        else:
+            u = _pull(bases, seen, weights * _needed_amplitudes(bases, seen, u))
         u /= _wide(np.sqrt(_inner(u, u)))
     return u
 
@@ -219,6 +251,9 @@ def _needed_amplitudes(
     bases: ProductBases, seen: SeenOutcomes, vectors: ComplexArray
 ) -> ComplexArray:
     """Return the amplitudes that the likelihood depends on, rank × outcomes."""
+    if seen.bras is not None:
+        shown = [vectors[:, i] @ seen.bras[part].T for i, part in enumerate(seen.parts)]
+        return np.concatenate(shown, axis=1)
     rank, n_points, dimension = vectors.shape
     everything = bases.amplitudes(vectors.reshape(rank * n_points, dimension)).reshape(rank, -1)
     return everything if seen.confusion is not None else everything[:, seen.needed]
@@ -226,6 +261,9 @@ def _needed_amplitudes(
 
 def _pull(bases: ProductBases, seen: SeenOutcomes, weights: ComplexArray) -> ComplexArray:
     """Return Σ w|b⟩ over the needed outcomes, from weights of shape rank × outcomes."""
+    if seen.bras is not None:
+        conjugates = [weights[:, part].conj() @ seen.bras[part] for part in seen.parts]
+        return np.stack(conjugates, axis=1).conj()
     rank, m, dimension = len(weights), bases.n_settings, bases.dimension
     everything = np.zeros((rank, seen.n_points * m * dimension), dtype=np.complex128)
     everything[:, seen.needed] = weights
@@ -239,10 +277,7 @@ def _squares(amplitudes: ComplexArray) -> FloatArray:
 
 def _inner(left: ComplexArray, right: ComplexArray) -> FloatArray:
     """Return Re⟨left|right⟩ of each point, all its vectors together."""
-    return np.asarray(
-        np.einsum("kid,kid->i", left.real, right.real)
-        + np.einsum("kid,kid->i", left.imag, right.imag)
-    )
+    return np.asarray(np.einsum("kid,kid->i", left.view(np.float64), right.view(np.float64)))
 
 
 def _wide(values: FloatArray) -> FloatArray:

@@ -5,14 +5,18 @@ nothing for Z. The rotation of all qubits is never written out: it is applied to
 at a time, each time one matrix product, which suits BLAS better than one qubit at a time.
 """
 
-from functools import cached_property
-
 import numpy as np
+from scipy.linalg import hadamard
+from scipy.sparse import csr_array
 
-from aqka._util.arrays import ComplexArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.core.settings import ROTATIONS
 
 GROUP = 4  # qubits rotated by one matrix product
+# |b⟩⟨b| and ⟨b|ᵀ⟨b| of one qubit are ½ Σ_t (-1)^{bt} i^k X^x Z^z: x, z and k by letter and t.
+_PROJECTORS = np.array([[[0, 0, 0], [1, 0, 0]], [[0, 0, 0], [1, 1, 1]], [[0, 0, 0], [0, 1, 0]]])
+_SQUARES = np.array([[[0, 0, 0], [1, 0, 0]], [[0, 1, 0], [1, 0, 3]], [[0, 0, 0], [0, 1, 0]]])
+_SIGNS = hadamard(64, np.float64)  # (-1)^{b·t}; of fewer qubits, its corner
 
 
 def _rotations(letters: IntArray) -> ComplexArray:
@@ -56,6 +60,14 @@ class ProductBases:
             result = (rotations[:, None] @ parts).reshape(n, m, -1, size * done)
         return result.reshape(n, m, self.dimension)
 
+    def bras(self, settings: IntArray, outcomes: IntArray) -> ComplexArray:
+        """Return ⟨b_s| as a row for each of some settings and outcomes."""
+        rows = np.ones((len(outcomes), 1), dtype=np.complex128)
+        for qubit, letters in enumerate(self.settings[settings].T):
+            factor = ROTATIONS[letters, (outcomes >> qubit) & 1]
+            rows = (factor[:, :, None] * rows[:, None]).reshape(len(rows), -1)
+        return rows
+
     def adjoint(self, weights: ComplexArray) -> ComplexArray:
         """Return Σ_s Σ_b w_sb |b_s⟩ for each row of weights, settings × outcomes each."""
         n, m, low = len(weights), self.n_settings, self._low_size
@@ -68,33 +80,34 @@ class ProductBases:
         gathered = result.transpose(0, 2, 1, 3).reshape(-1, m * low)
         return np.asarray((gathered @ self._low_adjoint).reshape(n, self.dimension))
 
-    def quadratic_forms(self, weights: ComplexArray) -> ComplexArray:
-        """Return Σ_s Σ_b w_sb ⟨b_s|ᵀ⟨b_s| for each row of weights, a 2^n × 2^n matrix each.
+    def mixtures(self, weights: FloatArray) -> ComplexArray:
+        """Return Σ_s Σ_b w_sb |b_s⟩⟨b_s| for each row of weights, a 2^n × 2^n matrix each."""
+        return self.quadratic_forms(weights, _PROJECTORS)
 
-        A product of two halves of the qubits: 2^{2n} 2^{n/2} work for a setting, not 2^{3n}.
-        """
-        n, m = len(weights), self.n_settings
-        low, high = self._squared_halves
-        if high is None:  # one matrix product for all points
-            forms = weights.reshape(n, -1) @ low.reshape(-1, low.shape[2])
-            return np.asarray(forms.reshape(n, self.dimension, self.dimension))
-        low_size, high_size = low.shape[1], self.dimension // low.shape[1]
-        parts = weights.reshape(n, m, high_size, low_size) @ low
-        forms = high @ parts.reshape(n, m * high_size, low_size**2)
-        halves = forms.reshape(n, high_size, high_size, low_size, low_size)
-        return halves.transpose(0, 1, 3, 2, 4).reshape(n, self.dimension, self.dimension)
-
-    @cached_property
-    def _squared_halves(self) -> tuple[ComplexArray, ComplexArray | None]:
-        """Tables of ⟨b|x⟩⟨b|y⟩ for the less and the more significant half of the qubits."""
-        n_low = self.n_qubits if self.n_qubits <= GROUP else (self.n_qubits + 1) // 2
-        low = _squares(_rotations(self.settings[:, :n_low]))
-        if n_low == self.n_qubits:
-            return low, None
-        high = _squares(_rotations(self.settings[:, n_low:]))
-        return low, np.ascontiguousarray(high.reshape(-1, high.shape[2]).T)
+    def quadratic_forms(
+        self, weights: FloatArray | ComplexArray, of: IntArray = _SQUARES
+    ) -> ComplexArray:
+        """Return Σ_s Σ_b w_sb ⟨b_s|ᵀ⟨b_s| for each row of weights, a 2^n × 2^n matrix each."""
+        n, m, d = len(weights), self.n_settings, self.dimension
+        # Which X^x Z^z, row 2^n x + z, the signed sums of a setting multiply.
+        place, value = np.zeros((m, 1), dtype=np.int64), np.full((m, 1), 1 / d, dtype=complex)
+        for qubit, letters in enumerate(self.settings.T):
+            x, z, power = of[letters].transpose(2, 0, 1)[:, :, :, None]
+            place = (((d * x + z) << qubit) + place[:, None]).reshape(m, -1)
+            value = (1j**power * value[:, None]).reshape(m, -1)
+        cells = (place.reshape(-1), np.arange(m * d))
+        terms = csr_array((value.reshape(-1), cells), shape=(d**2, m * d))
+        signed = _signed_sums(weights).reshape(n, -1)
+        coefficients = np.ascontiguousarray((terms @ signed.T).T).reshape(n, d, d)
+        # X^x Z^z has the entry (-1)^{z·j} in column j, row j with the bits of x flipped.
+        column = np.arange(d)
+        entry = (column[:, None] ^ column) * d + column
+        return np.asarray(np.take(_signed_sums(coefficients).reshape(n, -1), entry, axis=1))
 
 
-def _squares(rotations: ComplexArray) -> ComplexArray:
-    squares = rotations[:, :, :, None] * rotations[:, :, None, :]
-    return squares.reshape(*rotations.shape[:2], -1)
+def _signed_sums(values: FloatArray | ComplexArray) -> ComplexArray:
+    """Return Σ_b (-1)^{b·t} v_b for each t, along the last axis."""
+    high = max(1, values.shape[-1] // len(_SIGNS))
+    low = values.shape[-1] // high
+    result = (values.reshape(-1, low) @ _SIGNS[:low, :low]).reshape(-1, high, low)
+    return np.asarray(result if high == 1 else _SIGNS[:high, :high] @ result).reshape(values.shape)

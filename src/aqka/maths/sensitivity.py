@@ -35,8 +35,7 @@ def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArra
 
 def svm_gradient(dual: FloatArray, signs: FloatArray) -> FloatArray:
     """Return df*/dK_ij = -y_i y_j η_i η_j, half of it on the diagonal (Lemma 2, Eq. 47)."""
-    signed = signs * dual
-    gradient = -np.outer(signed, signed)
+    gradient = -np.outer(signs * dual, signs * dual)
     np.fill_diagonal(gradient, gradient.diagonal() / 2)
     return np.asarray(gradient)
 
@@ -161,6 +160,5 @@ def solve_dual(
         machine.fit(kernel, signs, sample_weight=weights)
     signed = np.zeros(len(signs))
     signed[machine.support_] = machine.dual_coef_[0]
-    squared_norm = float(signed @ kernel @ signed)
-    norm = math.sqrt(max(squared_norm, np.finfo(float).tiny))
+    norm = math.sqrt(max(float(signed @ kernel @ signed), np.finfo(float).tiny))
     return SvmSolution(signed * signs, float(machine.intercept_[0]), 1.0 / norm)

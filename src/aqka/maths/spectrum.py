@@ -79,8 +79,7 @@ def left_out(
     spectrum: "Spectrum | FeatureSpectrum", outputs: FloatArray, ridge: float
 ) -> FloatArray:
     """Return f of every point by a ridge that has not seen it, outputs as columns."""
-    ridges = np.array([ridge])
-    residuals = np.hstack([spectrum.loo_residuals(y, ridges) for y in outputs.T])
+    residuals = np.hstack([spectrum.loo_residuals(y, np.array([ridge])) for y in outputs.T])
     return outputs - (residuals if spectrum.root is None else residuals / spectrum.root[:, None])
 
 

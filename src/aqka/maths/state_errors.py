@@ -57,8 +57,8 @@ def information_root(
     norm = np.concatenate([states.real, states.imag], axis=1)
     phase = np.concatenate([-states.imag, states.real], axis=1)
     total = shots.sum(axis=1)
-    for fixed in (norm, phase):
-        information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
+    fixed = np.stack([norm, phase], axis=1)
+    information += (HELD * total[:, None, None] * fixed).transpose(0, 2, 1) @ fixed
     # Few shots leave directions in which nothing is known: very uncertain, but not infinitely so.
     diagonal = np.arange(information.shape[1])
     information[:, diagonal, diagonal] += LEAST * total[:, None]
@@ -76,7 +76,9 @@ def _exact_readout_information(
     """
     n_points, dimension = states.shape
     amplitudes = bases.amplitudes(states)
-    turned = np.exp(-2j * np.angle(amplitudes)) * shots[:, :, None]
+    size = np.abs(amplitudes)
+    unit: ComplexArray = np.where(size > 0, amplitudes.conj() / np.maximum(size, 1e-300), 1.0)
+    turned = unit**2 * shots[:, :, None]
     form = bases.quadratic_forms(turned)
     information = np.empty((n_points, 2 * dimension, 2 * dimension))
     information[:, :dimension, :dimension] = form.real

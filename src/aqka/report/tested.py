@@ -162,10 +162,8 @@ class ClassResults(PointResults):
     def compare(self, predicted: Any, truth: NDArray[Any], guess: Any) -> dict[str, Any]:
         """Return how other predictions do, against the run and a constant guess."""
         same = np.asarray(predicted) == truth
-        over_guessing, against = (
-            compare_shares(same, guess == truth),
-            compare_shares(self.right, same),
-        )
+        over_guessing = compare_shares(same, guess == truth)
+        against = compare_shares(self.right, same)
         return {
             "score": float(same.mean()),
             "interval": share_interval(int(same.sum()), same.size),

@@ -31,9 +31,7 @@ from aqka.study.store import RunStore
 MAX_DEPTH = 5
 MAX_DIRECTORIES = 20_000  # looked at; a home directory has more, and nobody's runs lie there
 MAX_RUNS = 500
-MAX_NAME = 120
 MAX_JOBS = 200  # the last ones, of each ledger
-MAX_TICKET = 60
 SHOWN = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy", "updated_at")
 JOB_FACTS = ("purpose", "round", "state", "shots", "seconds", "qpu_seconds", "ticket")
 KEPT_PAGES = 8  # reports of large runs have megabytes
@@ -58,7 +56,8 @@ def find_runs(folder: Path) -> dict[str, Path]:
             looked_at += 1
             if looked_at > MAX_DIRECTORIES or len(found) == MAX_RUNS:
                 return found
-            if _is_run(directory):
+            parts = (directory / name for name in (STUDY_NAME, RESULTS_NAME))
+            if (directory / LEDGER_NAME).is_file() or all(part.is_file() for part in parts):
                 found[run_key(folder, directory)] = directory
                 continue
             with suppress(OSError):  # not ours to read
@@ -69,12 +68,6 @@ def find_runs(folder: Path) -> dict[str, Path]:
                 )
         level = below
     return found
-
-
-def _is_run(directory: Path) -> bool:
-    if (directory / LEDGER_NAME).is_file():
-        return True
-    return (directory / STUDY_NAME).is_file() and (directory / RESULTS_NAME).is_file()
 
 
 def run_key(folder: Path, directory: Path) -> str:
@@ -100,7 +93,7 @@ def job_rows(store: RunStore) -> list[dict[str, Any]]:
         if history.open_plan is not None:
             since = None if history.updated_at is None else time.time() - history.updated_at
             state = "planned" if history.ticket is None else "sent"
-            ticket, shots = inert(history.ticket or "", MAX_TICKET), history.open_plan.total
+            ticket, shots = inert(history.ticket or "", 60), history.open_plan.total
             found.append((purpose, history.ended, state, shots, since, None, ticket))
     return [dict(zip(JOB_FACTS, row, strict=True)) for row in found[::-1]]
 
@@ -144,7 +137,7 @@ def look_at(directory: Path, name: str) -> dict[str, Any]:
     scores, quoted = results.get("results"), read_stored(Quote, results.get("quote"))
     scores = scores if isinstance(scores, dict) else {}
     return {
-        "name": inert(name, MAX_NAME),
+        "name": inert(name, 120),
         "state": "damaged" if now is None else now.state,
         "words": words,
         "design": None if now is None else now.unit,

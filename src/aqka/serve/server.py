@@ -28,7 +28,6 @@ from aqka.report.run_page import content_hash, new_environment, own_colours
 from aqka.serve.runs import CANNOT_BE_READ, FolderWatch
 
 HOST = "127.0.0.1"
-TOKEN_BYTES = 24
 REQUEST_SECONDS = 5.0  # that a browser has to send a whole request
 TEMPLATES = Path(__file__).parent / "templates"
 ENVIRONMENT = new_environment(TEMPLATES)
@@ -158,7 +157,7 @@ class RunServer:
     """
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        token = secrets.token_urlsafe(TOKEN_BYTES)
+        token = secrets.token_urlsafe(24)
         app = make_app(folder, token)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -51,7 +51,6 @@ from aqka.version import __version__
 
 CANCEL_NAME = "cancel.json"
 PATIENCE = 30.0  # seconds for the process at work to notice
-LOOK = 0.2
 
 
 @dataclass(frozen=True)
@@ -294,7 +293,7 @@ def cancel_run(
             return Cancellation(list(found.values()), stopped=True)
         if time.monotonic() > end:
             return Cancellation(list(found.values()), stopped=False)
-        time.sleep(LOOK)
+        time.sleep(0.2)
 
 
 def _ask_to_stop(directory: Path, jobs: list[str]) -> None:

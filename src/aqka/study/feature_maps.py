@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,7 @@ def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
         raise InputError(f"{inert(path.name)}: {error}") from None
 
 
+@lru_cache(maxsize=16)  # what ended well once need not be tried again; refusals are not kept
 def _try_in_a_process(content: bytes, suffix: str) -> None:
     """Read a circuit in a process under limits, and say what went wrong there."""
     command = [sys.executable, "-P", "-m", "aqka.study.feature_maps", suffix, str(CPU_SECONDS)]
@@ -193,8 +195,7 @@ def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "Qua
             if len(programs) != 1:
                 raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
             circuit: QuantumCircuit = programs[0]
-            n_qubits = circuit.num_qubits
-            if not 1 <= n_qubits <= MAX_QUBITS:
+            if not 1 <= (n_qubits := circuit.num_qubits) <= MAX_QUBITS:
                 raise InputError(f"has {n_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
             if _count_gates(circuit, {}) > MAX_GATES:
                 raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
@@ -234,8 +235,7 @@ def main() -> int:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        spent = math.ceil(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + cpu_seconds,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + cpu_seconds,) * 2)
     try:
         read_circuit(content, suffix, backwards=False)  # the caller checks that where it needs it
     except InputError as error:

@@ -23,8 +23,6 @@ from aqka.study.points import Points
 from aqka.study.schema import Study, read_stored
 from aqka.study.store import RunStore
 
-UNKNOWN = "not known, the service could not be reached"
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -132,7 +130,8 @@ def ask_jobs(store: RunStore, now: Progress) -> Progress:
         device = backends.ibm_device(store.study.on(store.results.get("backend")).backend)
         found = ask_service(device, [job.job_id for job in now.jobs])
     except (InputError, JobError, TransientError):
-        found = [JobState(job.job_id, UNKNOWN) for job in now.jobs]
+        words = "not known, the service could not be reached"
+        found = [JobState(job.job_id, words) for job in now.jobs]
     return replace(now, jobs=tuple(found))
 
 

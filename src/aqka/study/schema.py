@@ -101,13 +101,6 @@ class TrainSection(Section):
     where: Literal["auto", "simulation", "device"] = "auto"
     share: Annotated[float, Field(gt=0, lt=1)] = 0.3
 
-    @model_validator(mode="before")
-    @classmethod
-    def _in_short(cls, given: Any) -> Any:
-        if given is True:
-            return {}
-        return {"parameters": given} if isinstance(given, list) else given
-
 
 class FeatureMapSection(Section):
     """How a point becomes a circuit."""
@@ -127,8 +120,10 @@ class FeatureMapSection(Section):
 
     @pydantic.field_validator("train", mode="before")
     @classmethod
-    def _not_at_all(cls, value: Any) -> Any:
-        return None if value is False else value
+    def _in_short(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            return {} if value else None
+        return {"parameters": value} if isinstance(value, list) else value
 
     @pydantic.field_validator("map")
     @classmethod

@@ -14,6 +14,7 @@ Beside the pure state of maximum likelihood, which aqka uses:
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -25,7 +26,7 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.designs import KernelEstimate
-from aqka.estimates.states import fit_states, outcome_probabilities
+from aqka.estimates.states import FittedStates, fit_states, outcome_probabilities
 from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ProductBases
@@ -80,15 +81,21 @@ def pure_fit(bases: ProductBases, counts: FloatArray) -> ComplexArray:
     return np.asarray(states[0])
 
 
+@lru_cache(maxsize=2)
+def _pure_states(table: PointTable) -> FittedStates:
+    """Return pure states of the training or the new points, which two methods need."""
+    return fit_states(table)
+
+
 def maximum_likelihood(old: PointTable, new: PointTable) -> Kernels:
     """Return the kernels of pure states."""
-    states, others = fit_states(old), fit_states(new)
+    states, others = _pure_states(old), _pure_states(new)
     return states.kernel(), others.kernel(states)
 
 
 def rank_four(old: PointTable, new: PointTable) -> Kernels:
     """Return the kernels of mixed states."""
-    states, others = (fit_states(table, 4, start=fit_states(table)) for table in (old, new))
+    states, others = (fit_states(table, 4, start=_pure_states(table)) for table in (old, new))
     return states.kernel(), others.kernel(states)
 
 

@@ -7,7 +7,7 @@ the model of ``aqka plan`` for an IBM Heron, with the circuits transpiled for a 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -233,10 +233,16 @@ def measure(cell: Cell) -> Result:
     }
 
 
+@cache
+def _chip() -> Any:
+    """Return the fake Heron, which takes half a second to make."""
+    return fake_device(DEVICE)
+
+
 @stable_name("aqka.everything:chip")
 def chip(cell: Cell) -> Result:
     """Return the depth of both circuits on a fake Heron, and how many tiles it holds."""
-    task, device = draw(cell["task"], 0), fake_device(DEVICE)
+    task, device = draw(cell["task"], 0), _chip()
     found = {}
     for design in ("pairs", "points"):
         circuit: Any = RuntimeBackend(device, task.X[:2], task.feature_map(), design=design).circuit

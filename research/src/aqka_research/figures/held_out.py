@@ -120,8 +120,8 @@ def page(run: PageRun) -> list[str]:
         f"Choices are made on development tasks, and figures to quote come from the "
         f"{sizes['confirmation']} confirmation tasks. The hash of a task's name decides its half, "
         f"{len(TASKS)} tasks apart on which earlier versions were developed. Some pages have "
-        "tasks of their own, listed last. A run counts when it begins, even if nobody likes what "
-        f"it shows; for all pages together: {totals} times.",
+        "tasks of their own, listed last. Every run counts from its start, whatever it shows: for "
+        f"all pages together, {totals} times.",
         "## What was chosen on which",
         table(("choice", "made on", "shown in"), chosen),
         "## How often each half was run",

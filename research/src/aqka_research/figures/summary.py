@@ -112,7 +112,7 @@ TEN: tuple[tuple[str, Lines], ...] = (
         _search(
             r"points settled with the wrong class[^|]*\| ([\d.]+%) of all",
             "Test shots stop when a class is settled; {0} of the points are settled wrongly, where "
-            "5 % are allowed.",
+            "5% are allowed.",
         ),
     ),
     (

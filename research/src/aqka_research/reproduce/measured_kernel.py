@@ -23,7 +23,7 @@ from aqka.backends import JobShape
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.planning.device import HERON
-from aqka_research.protocols import task_choices
+from aqka_research.protocols import TaskChoices, task_choices
 from aqka_research.tasks import Task, plant
 
 N_TEST, N_ANCHORS, RIDGE = 8, 4, 0.01
@@ -93,8 +93,12 @@ def measured_kernel(source: dict[str, Any]) -> MeasuredKernel:
 
 def hardware_task(seed: int, source: dict[str, Any] | None = None, protocol: str = "paper") -> Task:
     """Return a target planted on the measured kernel, which stays the same for every seed."""
-    choices = task_choices(protocol)
-    measured = measured_kernel(source or FAKE_HERON)
+    return _hardware_task(task_choices(protocol), seed, tuple((source or FAKE_HERON).items()))
+
+
+@lru_cache(maxsize=4)
+def _hardware_task(choices: TaskChoices, seed: int, source: tuple[tuple[str, Any], ...]) -> Task:
+    measured = measured_kernel(dict(source))
     train, test = measured.kernel, measured.test_kernel
     rng = np.random.default_rng(seed)
     ridge = choices.ridge(RIDGE, len(train))

@@ -19,7 +19,7 @@ from aqka_research.reproduce.experiments._two_arms import (
 def test_points_belong_to_the_task():
     task, x = online_task(12, 9, 3, seed=4)
     assert x.shape == (12, 4)
-    np.testing.assert_array_equal(zz_kernel(x), task.kernel)
+    np.testing.assert_allclose(zz_kernel(x), task.kernel, atol=1e-14)
     assert task.test_kernel.shape == (9, 12)
     assert len(task.anchors) == 3
 

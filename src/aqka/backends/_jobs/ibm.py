@@ -84,10 +84,8 @@ class IbmService(JobService):
             options["max_execution_time"] = max(1, min(most, int(seconds)))
         client = require("qiskit_ibm_runtime.executor_sampler", EXTRA)
         sampler = client.Sampler(mode=mode or self.target, options=options)
-        sampler.options.environment.job_tags = [
-            *(sampler.options.environment.job_tags or []),
-            *tags,
-        ]
+        environment = sampler.options.environment
+        environment.job_tags = [*(environment.job_tags or []), *tags]
         return sampler
 
     def job(self, job_id: str) -> Any:

@@ -112,9 +112,6 @@ class JobBackend(CircuitBackend):
     @property
     def tiling(self) -> Tiling | None:
         """The tiles that copies of :attr:`circuit` run on; None where it runs in one place."""
-        return self._find_tiles()
-
-    def _find_tiles(self) -> Tiling | None:
         return None if self._tiles is None else self._tiles.find(self._main, self._circuits)
 
     @property

@@ -57,7 +57,8 @@ class Transpiler:
         # It has no effect on outcomes, and as an expression of all parameters it slows binding.
         isa.global_phase = 0
         chip = getattr(self.target, "target", None)
-        dead = _dead_couplers(chip) if chip is not None and self.initial_layout is None else set()
+        errors = {} if chip is None or self.initial_layout is not None else gate_errors(chip)
+        dead = {use for use, error in errors.items() if len(use[1]) == 2 and error >= DEAD}
         return self._off(dead, circuit, isa) if dead & _uses(isa) else isa
 
     def _off(
@@ -96,12 +97,6 @@ class Transpiler:
 
 def _uses(isa: "QuantumCircuit") -> set[Use]:
     return {(s.name, tuple(isa.find_bit(qubit).index for qubit in s.qubits)) for s in isa.data}
-
-
-def _dead_couplers(chip: Any) -> set[Use]:
-    """Return the two-qubit gates of a target that always err."""
-    errors = gate_errors(chip)
-    return {use for use, error in errors.items() if len(use[1]) == 2 and error >= DEAD}
 
 
 def _check_size(n_qubits: int, available: int | None, device: Any) -> None:

@@ -80,11 +80,22 @@ def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
     aer = require("qiskit_aer", "aer")
     noise_module = require("qiskit_aer.noise", "aer")
     used = set(used_qubits(circuit))
-    if isinstance(noise, noise_module.NoiseModel):
-        return _cut_model(noise, used)
     if isinstance(noise, aer.AerSimulator):
         # It carries its own model; reading its target as a device's would lose the noise.
-        return _cut_model(noise.options.noise_model or noise_module.NoiseModel(), used)
+        noise = noise.options.noise_model or noise_module.NoiseModel()
+    if isinstance(noise, noise_module.NoiseModel):
+        part = copy(noise)  # without the errors of other qubits
+        part._local_quantum_errors = {
+            name: {where: error for where, error in errors.items() if used.issuperset(where)}
+            for name, errors in noise._local_quantum_errors.items()
+        }
+        part._local_readout_errors = {
+            # One that is correlated with other qubits stays, to be seen and refused.
+            where: error
+            for where, error in noise._local_readout_errors.items()
+            if used.intersection(where)
+        }
+        return part
     uses: set[Any] = {(step.name, qubits) for qubits, step in placed_steps(circuit)}
     uses |= {("measure", (qubit,)) for qubit in used}
     whole: Target = noise.target
@@ -115,22 +126,6 @@ def noisy_simulator(device: Any, circuit: "QuantumCircuit") -> Any:
         runtime_parameter_bind_enable=True,  # a circuit a row would cost more than its simulation
         max_parallel_threads=1,  # Aer's threads wait by spinning, on a busy machine for long
     )
-
-
-def _cut_model(model: "NoiseModel", used: set[int]) -> "NoiseModel":
-    """Return the model without the errors of other qubits."""
-    part = copy(model)
-    part._local_quantum_errors = {
-        name: {where: error for where, error in errors.items() if used.issuperset(where)}
-        for name, errors in model._local_quantum_errors.items()
-    }
-    part._local_readout_errors = {
-        # One that is correlated with other qubits stays, to be seen and refused.
-        where: error
-        for where, error in model._local_readout_errors.items()
-        if used.intersection(where)
-    }
-    return part
 
 
 def part_of_target(target: "Target", keeps: Callable[[Any], bool], **facts: Any) -> "Target":

@@ -36,7 +36,13 @@ def positions(calibration: Calibration) -> FloatArray:
                 where[row[k], 0] = x
         above = set(row)
     lengths = np.abs(np.diff(where[np.array(calibration.couplers)], axis=1)).sum(axis=2)
-    return where if np.all(lengths == 1) else _by_springs(calibration)
+    if np.all(lengths == 1):
+        return where
+    graph = calibration.graph()
+    found = require("rustworkx", "qiskit").spring_layout(graph, num_iter=500, seed=1)
+    where = np.array([found[k] for k in range(calibration.n_qubits)])
+    lengths = np.linalg.norm(np.diff(where[np.array(calibration.couplers)], axis=1), axis=2)
+    return np.asarray(where / np.median(lengths))
 
 
 def _rows(calibration: Calibration) -> list[list[int]]:
@@ -49,14 +55,6 @@ def _rows(calibration: Calibration) -> list[list[int]]:
         found = [run.tolist() for run in group]
         rows += [[qubit for (qubit,) in found]] if bridges else found
     return rows
-
-
-def _by_springs(calibration: Calibration) -> FloatArray:
-    rustworkx = require("rustworkx", "qiskit")
-    found = rustworkx.spring_layout(calibration.graph(), num_iter=500, seed=1)
-    where = np.array([found[k] for k in range(calibration.n_qubits)])
-    lengths = np.linalg.norm(np.diff(where[np.array(calibration.couplers)], axis=1), axis=2)
-    return np.asarray(where / np.median(lengths))
 
 
 INCHES = 0.4  # between two neighbours

@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,13 +155,19 @@ def find_places(shape: Shape, calibration: Calibration) -> list[Place]:
     calibration are left out.
     """
     best: dict[frozenset[int], Place] = {}
-    for qubits in _embeddings(shape, calibration):
+    rustworkx = require("rustworkx", "qiskit")
+    chip = _directed({qubits for _, qubits in calibration.errors}, calibration.n_qubits)
+    pattern = _directed(shape.couplings, shape.n_qubits)
+    # The ways to lay the interaction graph on the couplers that work.
+    mappings = rustworkx.vf2_mapping(chip, pattern, subgraph=True, induced=False)
+    for mapping in itertools.islice(mappings, MAX_MAPPINGS):  # from the chip's qubits
+        qubits = tuple(sorted(mapping, key=mapping.__getitem__))
         success = estimate_success(shape, qubits, calibration)
         known = best.get(frozenset(qubits))
         if success > 0 and (known is None or success > known.success):
             best[frozenset(qubits)] = Place(qubits, success)
     if not best:
-        pieces = map(len, require("rustworkx", "qiskit").connected_components(calibration.graph()))
+        pieces = map(len, rustworkx.connected_components(calibration.graph()))
         sizes = ", ".join(map(str, sorted(pieces, reverse=True)))
         apart = f" The coupling map is not connected: its pieces have {sizes} qubits."
         raise InputError(
@@ -182,16 +187,6 @@ def estimate_success(shape: Shape, qubits: tuple[int, ...], calibration: Calibra
             return 0.0
         exponent += times * math.log1p(-error)
     return math.exp(exponent)
-
-
-def _embeddings(shape: Shape, calibration: Calibration) -> Iterator[tuple[int, ...]]:
-    """Return the ways to lay the interaction graph on the couplers that work."""
-    rustworkx = require("rustworkx", "qiskit")
-    chip = _directed({qubits for _, qubits in calibration.errors}, calibration.n_qubits)
-    pattern = _directed(shape.couplings, shape.n_qubits)
-    mappings = rustworkx.vf2_mapping(chip, pattern, subgraph=True, induced=False)
-    for mapping in itertools.islice(mappings, MAX_MAPPINGS):  # from the chip's qubits
-        yield tuple(sorted(mapping, key=mapping.__getitem__))
 
 
 def _directed(edges: Any, n_nodes: int) -> Any:
@@ -269,7 +264,7 @@ class _Search:
             forced = int(rng.integers(len(self._weights)))
             kept = best[~self._conflicts[forced, best] & (best != forced)]
             found = self._improve(self.greedy(np.append(kept, forced)))
-            if self._weight(found) > self._weight(best):
+            if self._weights[found].sum() > self._weights[best].sum():
                 best = found
         return best
 
@@ -284,9 +279,6 @@ class _Search:
             k = 0 if best < chosen[k] else k + 1
             chosen = np.sort(np.append(others, best))
         return chosen
-
-    def _weight(self, chosen: IntArray) -> float:
-        return float(self._weights[chosen].sum())
 
     def _improve(self, chosen: IntArray) -> IntArray:
         """Replace one place by two, or some by a better one, as long as it helps."""

@@ -19,5 +19,9 @@ CHOSEN = " (scaling and γ were chosen to match it)"
 
 def real_task(data: str, seed: int, protocol: str, n_train: int | None = None) -> Task:
     """Return a data set's task, at the paper's size unless another is given."""
+    return labelled(protocol, _data_task, data, seed, n_train)
+
+
+def _data_task(data: str, seed: int, n_train: int | None) -> Task:
     size = {} if n_train is None else {"n_train": n_train}
-    return labelled(protocol, lambda: DATA[data](seed=seed, **size))
+    return DATA[data](seed=seed, **size)

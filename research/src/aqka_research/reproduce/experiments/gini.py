@@ -9,6 +9,7 @@ from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.insight.diagnostics import diagnose
 from aqka_research.chosen_tasks import planted_rbf
+from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, below, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._real import CHOSEN, DATA, real_task
@@ -69,13 +70,13 @@ def _concentration(task: Task, protocol: str, seed: int) -> Row:
     """Return Gini and ρ of the exact kernel, and the Gini that a warm-up would show."""
     budget = round(WARM_UP * RATIO * n_pairs(len(task.y)))
     warm = spend(task, "random", budget, protocol, seed)
-    exact = diagnose(warm.table, warm.problem, task.kernel)
-    return {
-        "method": "concentration",
-        "gini": exact.gini,
-        "rho": exact.rho,
-        "warm_up_gini": diagnose(warm.table, warm.problem).gini,
-    }
+
+    def make() -> Row:
+        exact = diagnose(warm.table, warm.problem, task.kernel)
+        seen = diagnose(warm.table, warm.problem)
+        return {"gini": exact.gini, "rho": exact.rho, "warm_up_gini": seen.gini}
+
+    return {"method": "concentration"} | made_once(warm, "concentration", make)
 
 
 def _correlation(results: Results, column: str = "gini") -> Estimate:

@@ -42,7 +42,7 @@ def measure(cell: Cell) -> Result:
     """Measure one seed: both heads, and the exact kernel on more training points."""
     protocol, seed = cell["protocol"], cell["seed"]
     n_test = task_choices(protocol).n_test(cell["n_train"], N_TEST)
-    task = labelled(protocol, lambda: ad_hoc(cell["n_train"], n_test, seed))
+    task = labelled(protocol, ad_hoc, cell["n_train"], n_test, seed)
     rows: list[Row] = []
     for head, methods in METHODS.items():
         learner = LEARNERS[head]

@@ -49,7 +49,11 @@ def measure(cell: Cell) -> Result:
 def _larger_task(panel: str, protocol: str, seed: int) -> Task:
     if panel == QUANTUM:
         return planted_quantum(protocol, seed)
-    return labelled(protocol, lambda: breast_cancer(seed=seed))
+    return labelled(protocol, _cancer, seed)
+
+
+def _cancer(seed: int) -> Task:
+    return breast_cancer(seed=seed)
 
 
 def _levels(panel: str) -> Callable[[Results], str]:

@@ -1,14 +1,16 @@
 """AQKA's gain over uniform when each tunes its own ridge, on the paper's grid and on a wide one."""
 
 import math
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka.designs.pairs import PairEstimate
 from aqka.learners import Learner
 from aqka.learners.ridge import RIDGE_GRID, Ridge, RidgeKfold, RidgeLoo
+from aqka.maths.spectrum import Spectrum
 from aqka.sessions import Training
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_most, factor, within
@@ -18,6 +20,7 @@ from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import baseline_rows, decision_row, exact_decision, spend
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.switched_variance import shared_spectrum
 from aqka_research.tasks import Task
 
 if TYPE_CHECKING:
@@ -53,9 +56,26 @@ def measure(cell: Cell) -> Result:
     return {"rows": rows}
 
 
+class _Decomposed(PairEstimate):
+    """What a run measured, decomposed once for all learners."""
+
+    def spectrum(self, weights: FloatArray | None = None) -> Spectrum:
+        """Return the decomposition; the points of this task have no weights."""
+        return self._spectrum
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        return shared_spectrum(self.kernel)
+
+
+@lru_cache(maxsize=1)
+def _estimate(session: Training) -> _Decomposed:
+    return _Decomposed(session.table, session.problem, session.landmarks)
+
+
 def _read(task: Task, session: Training, exact: FloatArray, name: str) -> Row:
     """Return how well a learner of that name does, and its ridge."""
-    head = session.fit(LEARNERS[name])
+    head = LEARNERS[name].fit(_estimate(session), session.problem)
     row = decision_row(task, head.decision_function(task.test_kernel), exact)
     return row | {"ridge": head.regularisation}
 

@@ -22,7 +22,14 @@ from aqka_research.reproduce.experiments._planted import (
 )
 from aqka_research.reproduce.experiments._stated import direction, stated_gain, stated_span
 from aqka_research.results import Estimate, Results, Row, highest, lowest
-from aqka_research.spending import EXACT, baseline_rows, exact_decision, session_row, spend
+from aqka_research.spending import (
+    EXACT,
+    baseline_rows,
+    exact_decision,
+    fitted,
+    session_row,
+    spend,
+)
 from aqka_research.sweep.store import Cell, Result, stable_name
 from aqka_research.tasks import Task
 from aqka_research.theory import planted_ceiling, training_loss
@@ -58,7 +65,7 @@ def measure(cell: Cell) -> Result:
 
 def _noisy_loss(task: Task, session: Training) -> Row:
     """Return the training loss on what was measured."""
-    head = session.fit(session.problem.reading.learner)
+    head = fitted(session, session.problem.reading.learner)
     return {"loss": training_loss(head.kernel, task.y, task.ridge)}
 
 

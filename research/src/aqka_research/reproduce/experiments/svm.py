@@ -1,6 +1,7 @@
 """The measured kernel again, with a support vector machine as the head."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from aqka_research.reproduce.measured_kernel import (
     N_ANCHORS,
     RIDGE,
     hardware_task,
-    measured_kernel,
 )
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, rows_per_pair
@@ -40,8 +40,14 @@ class SvmOracle(AqkaOracle):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the true dual coefficients of a pair's two points."""
-        dual = solve_dual(project_psd(problem.oracle()), problem.signs()[:, 0], problem.C).dual
+        dual = _true_dual(problem)
         return np.abs(table.condense(svm_gradient(dual, np.ones_like(dual))))
+
+
+@lru_cache(maxsize=2)
+def _true_dual(problem: Problem) -> FloatArray:
+    """Return the dual coefficients of the true kernel, which are the same in all rounds."""
+    return solve_dual(project_psd(problem.oracle()), problem.signs()[:, 0], problem.C).dual
 
 
 METHODS = {
@@ -68,11 +74,14 @@ def measure(cell: Cell) -> Result:
 def svm_task(seed: int, source: dict[str, Any], protocol: str = "paper") -> Task:
     """Return the hardware task with the signs of its targets, both of which occur."""
     task = hardware_task(seed, source, protocol)
-    measured = measured_kernel(source)
-    largest_class = task_choices(protocol).largest_class
+    return _signed(task, seed, task_choices(protocol).largest_class)
+
+
+@lru_cache(maxsize=4)
+def _signed(task: Task, seed: int, largest_class: float) -> Task:
     rng = np.random.default_rng([seed, 1])
     while min(np.sum(task.y >= 0), np.sum(task.y < 0)) < 2:
-        blocks = (measured.kernel, measured.test_kernel)
+        blocks = (task.kernel, task.test_kernel)
         task = plant(task.name, *blocks, N_ANCHORS, rng, RIDGE, largest_class)
     return replace(task, y=np.where(task.y >= 0, 1.0, -1.0))
 
