@@ -85,20 +85,33 @@ def test_code_that_changes_a_figure_computes_it_again_and_counts(toy, make):
     assert make()
     assert "Sum 6." in (make.directory / "toy.md").read_text()
     assert times_run(make.directory, "confirmation", "toy") == 2
-    assert make(force=True)
-    assert times_run(make.directory, "confirmation", "toy") == 3
 
 
-def test_a_stopped_run_goes_on_and_counts_once(toy, make, monkeypatch):
-    whole = toy.write
+def test_a_page_that_was_forgotten_is_computed_from_the_start_even_if_stopped(toy, make, tmp_path):
+    make()
+    runs.forget([toy.page], tmp_path / "work")
+    assert list((tmp_path / "work" / "full").glob("toy/**/*.jsonl")) == []
+    whole, toy.write = toy.write, stopped_in_full(toy.write)
+    with pytest.raises(KeyboardInterrupt):
+        make()
+    toy.write = whole
+    assert make()
+    assert times_run(make.directory, "confirmation", "toy") == 2
+    assert not make()
 
+
+def stopped_in_full(write):
     def stopped(run):
-        blocks = whole(run)
+        blocks = write(run)
         if run.size == "full":
             raise KeyboardInterrupt
         return blocks
 
-    toy.write = stopped
+    return stopped
+
+
+def test_a_stopped_run_goes_on_and_counts_once(toy, make):
+    whole, toy.write = toy.write, stopped_in_full(toy.write)
     with pytest.raises(KeyboardInterrupt):
         make()
     toy.write = whole

@@ -270,5 +270,5 @@ def section(run: PageRun) -> list[str]:
         "of all points;\n- *linear*: every Pauli expectation shrunk toward its mean over the "
         "points, then the top eigenvector.",
         *blocks,
-        "Nothing of it was kept: what brings the kernel closer does not bring the labels closer.",
+        "None of these was kept: a closer kernel did not mean closer labels.",
     ]

@@ -98,7 +98,7 @@ def measure() -> list[Bar]:
     where = f"projected kernel, {n_qubits} qubits, {N_TRAIN} + {N_TEST} points, beside sQUlearn's"
     shots = f"{where}, {3 * SHOTS_PER_SETTING} shots a point"
     return [
-        Bar(where + ", exact", f"largest difference {difference:.4f} at {EXACT:.0e} shots here"),
+        Bar(where + ", exact", f"largest difference {difference:.4f} at {EXACT:,} shots here"),
         Bar(f"{shots}: time", f"{times(seconds / own_seconds)} faster ({seconds:.0f} s there)"),
         Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
         Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),

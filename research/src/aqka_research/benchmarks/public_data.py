@@ -43,7 +43,7 @@ def page(run: PageRun) -> list[str]:
     seconds = public_projections.qpu_seconds(246, shots=300)
     return [
         "# Public data",
-        "From two sets of measurements that others published, which are no part of this project. "
+        "From two sets of measurements that others published, which this project does not include. "
         "Nothing here was run on a device by aqka: shots are drawn again from published values, or "
         "taken from published bits.",
         *public_projections.sections(place, run.pick(public_projections.REPEATS, 1, 1)),

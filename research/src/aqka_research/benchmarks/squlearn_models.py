@@ -198,6 +198,10 @@ def errors_with_shots(cell: Cell) -> Result:
     }
 
 
+def _three_digits(error: float) -> str:
+    return f"{error:.3g}" if error < 1000 else f"{error:,.0f}"
+
+
 def shots_table(run: PageRun) -> str:
     """Measure the errors at equal shots, and return a Markdown table of means over seeds."""
     tasks, levels, seeds = run.pick(
@@ -208,7 +212,7 @@ def shots_table(run: PageRun) -> str:
         for shots in levels:
             cells: list[Cell] = [{"task": name, "shots": shots, "seed": seed} for seed in seeds]
             found = run.cells(errors_with_shots, cells)
-            means = [f"{np.mean([f[key] for f in found]):.3g}" for key in found[0]]
+            means = [_three_digits(np.mean([f[key] for f in found])) for key in found[0]]
             rows.append((name.split(" points")[0].rsplit(", ", 1)[0], str(shots), *means))
     return table(("task", "shots a pair", *found[0]), rows)
 

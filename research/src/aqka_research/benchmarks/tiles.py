@@ -146,7 +146,7 @@ def page(run: PageRun) -> list[str]:
             ),
             [one["found"] for one in found],
         ),
-        "## How true the kernel is",
+        "## How accurate the kernel is",
         "Root mean square error of the exact noisy kernel against the exact one, over all pairs "
         f"of {POINTS} random points, without shot noise; each pair's shots come from {COPIES} "
         "tiles. Corrected: with the depolarising rate that the diagonal shows, pair by pair with "

@@ -50,10 +50,10 @@ def page(run: PageRun) -> list[str]:
         f"What it costs to come within {100 * NEAR:.0f} point of the exact kernel's accuracy, "
         "training and new points together, on held-out tasks: geometric means over tasks. QPU time "
         "is that of `aqka plan` for an IBM Heron, 2 s a job and about 350 µs an execution; depths "
-        f"and tiles are those of each task's circuit on {DEVICE}. “>”: somewhere the most shots "
-        "that were tried did not get there, and count as they are. Tasks where the exact kernel "
-        f"beats the majority class by less than {100 * LEARNABLE:.0f} points are left out: there "
-        "is nothing to reach.",
+        f"and tiles are those of each task's circuit on {DEVICE}. “>”: on some task even the most "
+        "shots that were tried did not get there; these shots are counted. Tasks where the exact "
+        f"kernel beats the majority class by less than {100 * LEARNABLE:.0f} points are left out: "
+        "there is nothing to reach.",
         "\n".join(f"- {line}" for line in _ways()),
         "\n".join(f"- *{kind}* tasks: {words}." for kind, words in KINDS.items()),
         "![QPU time of every way, one column for each kind of task](everything.png)",

@@ -156,7 +156,7 @@ def _introduction(found: PriorFindings, half: str, device: str | None) -> str:
     qubits = MOST_QUBITS if device is None else NOISY_QUBITS
     counts = " and ".join(f"{len(names)} {group}" for group, names in found.groups.items())
     runs = (
-        "No choice was made on these tasks."
+        "Nothing was tuned on these tasks."
         if half == "confirmation"
         else "Choices were made here; figures to quote are those of the confirmation half."
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aqka_research.benchmarks.bars import times
 from aqka_research.benchmarks.classical import controls
 from aqka_research.circuit_tasks import by_kind, circuit_tasks, quick_tasks
 from aqka_research.compare.total import LEVELS, POINT_LEVELS, compare_totals
@@ -232,7 +233,7 @@ def _introduction(found: TotalFindings, half: str, device: str | None) -> list[s
             "transpiler chooses; nothing is corrected on either side. A shot is an execution."
         )
     words = (
-        "No choice was made on these tasks."
+        "Nothing was tuned on these tasks."
         if half == "confirmation"
         else "Figures to quote are those of the confirmation half."
     )
@@ -290,7 +291,7 @@ def _ratio(saving: Saving, method: str) -> str:
     bound = "< " if method in saving.unreached else bound
     if {BASELINE, method} <= saving.unreached:
         return "neither"
-    return f"{bound}{saving.ratio[method]:.2g}"
+    return f"{bound}{times(saving.ratio[method])}"
 
 
 def _draw(found: TotalFindings, path: Path) -> None:

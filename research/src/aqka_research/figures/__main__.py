@@ -24,7 +24,11 @@ def figures(
         typer.Option("--quick", help="Small runs of everything, in build/figures, in minutes."),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Compute again what is current too.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Compute current pages too, from the start. If stopped, go on without it.",
+        ),
     ] = False,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes to use; default: all cores.")
@@ -37,7 +41,7 @@ def figures(
 
     Pages that are current are left alone, and a run that was stopped goes on where it was.
     """
-    from aqka_research.figures.run import CLONE, WORK, chosen_pages, make_page
+    from aqka_research.figures.run import CLONE, WORK, chosen_pages, forget, make_page
     from aqka_research.figures.run import status as status_of
 
     if not (CLONE / "Makefile").is_file():
@@ -52,12 +56,13 @@ def figures(
         typer.echo(f"{len(stale)} of {len(found)} to compute, about {minutes:.0f} minutes.")
         raise typer.Exit(bool(stale))
     directory: dict[str, Path] = {"directory": WORK / "quick" / "pages"} if quick else {}
+    if force:
+        forget(chosen)
     with keeping_finished_cells():
         for page in chosen:
             make_page(
                 page,
                 size="quick" if quick else "full",
-                force=force,
                 workers=workers,
                 scheduler=scheduler,
                 say=typer.echo,

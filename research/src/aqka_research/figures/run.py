@@ -63,11 +63,25 @@ def chosen_pages(names: Sequence[str], pages: Sequence[Page] = PAGES) -> list[Pa
     return sorted(chosen, key=lambda page: (bool(page.quotes), page.minutes))
 
 
+def forget(pages: Sequence[Page], work: Path = WORK) -> None:
+    """Drop the results of some pages, so that each is computed in full, current or not.
+
+    That holds until it was written: a run that is stopped in between goes on where it was.
+    """
+    for page in pages:
+        shutil.rmtree(work / "full" / (page.store or page.name), ignore_errors=True)
+        _forgotten(page, work).parent.mkdir(parents=True, exist_ok=True)
+        _forgotten(page, work).touch()
+
+
+def _forgotten(page: Page, work: Path) -> Path:
+    return work / "full" / f"{page.name}.forgotten"
+
+
 def make_page(
     page: Page,
     *,
     size: Size = "full",
-    force: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,
     directory: Path = MEASURED,
@@ -77,8 +91,8 @@ def make_page(
     """Write a page if it is not current, and return whether it was computed.
 
     Where only code has changed, the page's quick form is run first: if it gives the figures that
-    it gave when the page was computed, the page stands, and its stamp says so. ``force`` computes
-    in any case.
+    it gave when the page was computed, the page stands, and its stamp says so. After
+    :func:`forget` it is computed in any case.
     """
     if page.needs and not os.environ.get(page.needs):
         say(f"{page.name}: left alone; it needs {page.needs}")
@@ -91,20 +105,19 @@ def make_page(
     if size != "full":
         _write(page, run, digest, "")
         return True
-    if not force and _state(page, directory) == "current":
+    kept = not _forgotten(page, work).exists()
+    if kept and _state(page, directory) == "current":
         say(f"{page.name}: current")
         return False
     quick = "" if page.timed or page.quotes else _quick_digest(page, run, work, digest)
     stamp = read_stamp(target) or {}
-    if not force and quick and stamp.get("quick") == quick and stamp["size"] == "full":
+    if kept and quick and stamp.get("quick") == quick and stamp["size"] == "full":
         stamp |= {"code": digest, "checked": __version__, "quotes": _quoted(page, directory)}
         text = target.read_text(encoding="utf-8")
         write_atomically(target, stamped(body_of(text), stamp).encode())
         say(f"{page.name}: code changed, but not what the quick form finds; kept")
         return False
     say(f"{page.name}: about {page.minutes:g} processor minutes")
-    if force:
-        shutil.rmtree(run.work, ignore_errors=True)
     begun = run.work / f"{page.name}.begun"
     if not begun.exists():  # a run that was stopped and goes on is still the same run
         for half in page.halves:
@@ -112,6 +125,7 @@ def make_page(
         begun.parent.mkdir(parents=True, exist_ok=True)
         begun.touch()
     _write(page, run, digest, quick)
+    _forgotten(page, work).unlink(missing_ok=True)
     return True
 
 

@@ -167,7 +167,7 @@ CLAIMS = (
         unit="pts",
     ),
     direction(
-        "App. A.6, mend (i)",
+        "App. A.6, remedy (i)",
         "a soft support is a more stable score: aqka-svm-soft over aqka-svm at B = n_pairs",
         lambda r: r.gain("aqka-svm-soft", "aqka-svm", shots_per_pair=1),
         above(),
