@@ -192,7 +192,7 @@ def _switches(study: ReadingStudy) -> list[str]:
     counts = _gained_and_lost(study, both)
     if counts:
         rows.insert(1, ["`variance=projected`, `unseen=filled`", *map(str, counts)])
-    head = ["changed alone", "claims of these experiments", "begin to hold", "hold no more"]
+    head = ["changed alone", "claims of these experiments", "begin to hold", "no longer hold"]
     return ["## What each switch does", "", *markdown_table(head, rows)]
 
 

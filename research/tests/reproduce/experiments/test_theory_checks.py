@@ -20,7 +20,7 @@ def test_lemma_rows_agree_where_the_formula_is_right_and_not_where_it_is_wrong(s
     rows = by_method(checks.lemma_rows(small, np.random.default_rng(0)))
     assert rows["gradient against finite differences"]["error"] < 1e-5
     assert rows["Hessian against finite differences"]["error"] < 1e-4
-    assert rows["h̃ bound, mended"]["ratio"] <= 1 < rows["h̃ bound, as printed"]["ratio"]
+    assert rows["h̃ bound, corrected"]["ratio"] <= 1 < rows["h̃ bound, as printed"]["ratio"]
     right = checks.krr_gradient
     monkeypatch.setattr(checks, "krr_gradient", lambda *parts: 1.01 * right(*parts))
     wrong = by_method(checks.lemma_rows(small, np.random.default_rng(0)))

@@ -63,13 +63,13 @@ def lemma_rows(task: Task, rng: Generator) -> list[Row]:
     worst = np.abs(errors).max(axis=0) / [np.abs(gradient).max(), np.abs(hessian).max()]
     proxy = krr_squared_gradient(alpha, beta)
     printed = gauss_newton / (alpha @ alpha) / (2 * ridge**2)
-    mended = squared_gradient_bound(gauss_newton, alpha, ridge)
+    corrected = squared_gradient_bound(gauss_newton, alpha, ridge)
     return [
         {"method": "gradient against finite differences", "error": float(worst[0])},
         {"method": "Hessian against finite differences", "error": float(worst[1])},
         _ratio("bound on R", _largest(np.abs(remainder), remainder_bound(alpha, y, ridge))),
         _ratio("h̃ bound, as printed", _largest(proxy, printed)),
-        _ratio("h̃ bound, mended", _largest(proxy, mended)),
+        _ratio("h̃ bound, corrected", _largest(proxy, corrected)),
     ]
 
 
@@ -125,7 +125,8 @@ def plug_in_rows(task: Task, rng: Generator) -> list[Row]:
     noise = rng.normal(size=task.kernel.shape)
     noise = (noise + noise.T) / np.linalg.norm(noise + noise.T, 2)
     rows: list[Row] = []
-    for name, constant in (("as printed", printed), ("mended", lipschitz_constant(y, task.ridge))):
+    corrected = lipschitz_constant(y, task.ridge)
+    for name, constant in (("as printed", printed), ("corrected", corrected)):
         distance = smallest / (2 * constant)
         a_hat = _weights(task.kernel + distance * noise, unit, table)
         excess = plug_in_multiplier(a, a_hat) - 1
