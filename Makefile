@@ -15,7 +15,7 @@ TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,
 demo: .venv/.demo
 	@$(BIN)/aqka demo
 
-# Checks mostly need one core: they run beside the tests, and are told of after them.
+# Checks mostly need one core: they run alongside the tests, and their results are printed afterwards.
 test:
 	@$(MAKE) --silent --no-print-directory -j2 .venv/.test browser
 	@$(MAKE) --no-print-directory -j2 checked pytest; ended=$$?; cat build/check.txt; exit $$ended

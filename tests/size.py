@@ -13,7 +13,7 @@ MOST_LINES, MOST_FILES, MOST_SWITCHES = 36_000, 203, 14  # each may only fall
 SOURCE = Path(__file__).parents[1] / "src" / "aqka"
 DESIGN_TYPES = (
     "Pairs|Points|PairEstimate|PointEstimate|StateEstimate|ReducedEstimate|PairTable|PointTable|"
-    "BlockTable|ShotPlan|PointPlan|CalibrationPlan"
+    "BlockTable|ShotPlan|OutcomePlan|PointPlan|CalibrationPlan"
 )
 SWITCH = re.compile(
     rf"isinstance\([^()]*\b({DESIGN_TYPES})\b|design(\.name)? *(==|!=)|\.pauli is (not )?None"

@@ -47,12 +47,12 @@ class JobError(RuntimeError):
 class CeilingError(RuntimeError):
     """The next submission does not fit under the user's ceiling; nothing was submitted.
 
-    The message says what it would need. Nothing is lost: with a higher ceiling the run goes on.
+    The message says what it would need. Nothing is lost: the run continues with a higher ceiling.
     """
 
 
 class CancelledError(RuntimeError):
-    """Somebody cancelled the run; nothing more was submitted, and it can be resumed."""
+    """The run was cancelled; nothing more was submitted, and it can be resumed."""
 
 
 class LedgerError(RuntimeError):

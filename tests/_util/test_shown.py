@@ -1,4 +1,4 @@
-"""Objects that tell themselves: short, escaped, with a picture that is the numbers."""
+"""Objects that describe themselves: short, escaped, with a picture that is the numbers."""
 
 import base64
 import io

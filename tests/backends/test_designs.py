@@ -5,9 +5,10 @@ import pytest
 from qiskit.primitives import StatevectorSampler
 from qiskit.providers.fake_provider import GenericBackendV2
 
-from aqka import BackendFactory, InputError, StatevectorBackend
+from aqka import BackendFactory, InputError, StatevectorBackend, acquire, predict
 from aqka.backends import AerBackend, RuntimeBackend, SamplerBackend, depolarising_noise
 from aqka.backends._jobs.transpile import Transpiler
+from aqka.backends.sentinel import SentinelBackend
 from aqka.core import PointPlan, ShotPlan
 from tests.fake_runtime import FakeRuntime
 
@@ -46,17 +47,64 @@ def test_the_circuit_is_that_of_the_design_and_the_other_runs_as_well(kind, tmp_
         POINTS.checked(backend.collect(backend.submit(POINTS, "points")))
 
 
-def test_a_run_of_points_never_transpiles_nor_tiles_the_fidelity_circuit(tmp_path, monkeypatch):
+@pytest.fixture
+def transpiled(monkeypatch):
+    """Circuits in the order they were transpiled: ``points`` or ``pairs``."""
     seen, transpile = [], Transpiler.__call__
 
     def watching(self, circuit):
-        seen.append(circuit)
+        seen.append("pairs" if barriers(circuit) else "points")
         return transpile(self, circuit)
 
     monkeypatch.setattr(Transpiler, "__call__", watching)
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["runtime", "sampler"])
+@pytest.mark.parametrize("design", ["auto", "points", "pairs"])
+def test_a_run_transpiles_and_tiles_the_circuit_of_its_design_alone(
+    kind, design, tmp_path, transpiled
+):
+    many = np.random.default_rng(4).uniform(0, 1, (20, 2))
+    backend = made(kind, tmp_path, "pairs").with_points(many)  # the default
+    assert transpiled == []
+    found = acquire(backend, [1, -1] * 10, 4000, design=design).design.name
+    assert found == ("pairs" if design == "pairs" else "points")
+    assert transpiled == [found]
+    alone = made(kind, tmp_path, found)
+    assert backend.circuit.depth() == alone.circuit.depth()
+    assert backend.n_tiles == alone.n_tiles
+    if backend.tiling is not None:
+        assert list(backend._tiles._found) == [found]
+
+
+def test_a_prediction_settles_the_circuit_of_new_points_too(tmp_path, transpiled):
+    head = acquire(StatevectorBackend(X), [1, -1, 1, -1], 4000, design="points").fit()
+    backend = made("sampler", tmp_path, "pairs")
+    predict(head, backend, 400)
+    assert transpiled == ["points"]
+    assert barriers(backend.circuit) == 0
+
+
+def test_a_backend_with_sentinels_settles_what_it_wraps(tmp_path):
+    inner = made("sampler", tmp_path, "points")
+    acquire(SentinelBackend(inner, [0], 5), [1, -1, 1, -1], 60)
+    assert barriers(inner.circuit) == 1
+
+
+def test_a_backend_that_begins_with_the_other_design_gives_the_same_counts(tmp_path):
+    first = acquire(made("sampler", tmp_path, "points"), [1, -1, 1, -1], 4000, design="points")
+    backend = made("sampler", tmp_path, "pairs")
+    acquire(backend, [1, -1, 1, -1], 60, design="pairs")
+    second = acquire(backend, [1, -1, 1, -1], 4000, design="points")
+    for name in ("shots", "cells", "outcomes", "counts"):
+        np.testing.assert_array_equal(getattr(first.table, name), getattr(second.table, name))
+
+
+def test_points_on_tiles_take_fewer_executions_than_shots(tmp_path, transpiled):
     backend = made("runtime", tmp_path, "points")
     backend.collect(backend.submit(POINTS, "t"))
-    assert [circuit.num_parameters for circuit in seen] == [2 + 2 * 2]  # a point and its angles
+    assert transpiled == ["points"]
     assert backend.workload(POINTS).executions < POINTS.total
 
 

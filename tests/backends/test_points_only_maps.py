@@ -6,7 +6,7 @@ from qiskit import QuantumCircuit
 from qiskit.circuit import Parameter
 from qiskit_aer.primitives import SamplerV2
 
-from aqka import InputError
+from aqka import InputError, acquire
 from aqka.backends import SamplerBackend, StatevectorBackend
 from aqka.core import PointPlan, ShotPlan
 from aqka.testing import check_point_backend
@@ -43,6 +43,9 @@ def test_pairs_of_it_are_refused_by_name():
     assert backend.submit(PointPlan([0], [0], [5], LETTERS), "points")
     with pytest.raises(InputError, match=r"runs it backwards.*'reset'"):
         backend.submit(ShotPlan([0], [1], [5]), "pairs")
+    with pytest.raises(InputError, match=r"runs it backwards.*'reset'"):
+        acquire(backend, [1, -1], 50, design="pairs")
+    assert backend.circuit.num_parameters == 1 + 2 * 2  # a point and its angles, as before
     with pytest.raises(InputError, match="'reset'"):
         StatevectorBackend(X, with_reset())
 

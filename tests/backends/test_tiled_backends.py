@@ -332,7 +332,6 @@ def test_tiles_are_shared_by_other_points_and_pickled():
     [
         ({"tiles": "many"}, "tiles must be 'auto' or a number"),
         ({"tiles": 0}, "tiles"),
-        ({"tiles": 99}, "tiles = 99 is more than"),
         ({"tiles": None}, "tiles"),
         ({"X": np.ones((3, 9))}, "needs 9 qubits but .* has 8"),
         ({"backend": GenericBackendV2(8, noise_info=False)}, "no errors of its two-qubit gates"),
@@ -346,6 +345,15 @@ def test_tiles_are_shared_by_other_points_and_pickled():
 def test_bad_arguments_are_refused_before_the_first_shot(arguments, message):
     with pytest.raises(InputError, match=message):
         RuntimeBackend(**{"backend": device(), "X": X, "tiles": "auto", **arguments})
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_more_tiles_than_the_device_has_are_refused_before_a_run_begins(service, tmp_path, design):
+    backend = RuntimeBackend(service, X, tiles=99)
+    with pytest.raises(InputError, match="tiles = 99 is more than"):
+        acquire(backend, Y, 300, design=design, directory=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert service.submissions == 0
 
 
 def test_a_sampler_without_a_device_has_no_tiles():

@@ -28,7 +28,7 @@ def test_a_run_that_another_process_holds(stopped, monkeypatch, capsys):
     with hold_run(stopped):
         code, _, told = call(monkeypatch, capsys, "resume", stopped)
     assert code == BUSY
-    assert told.startswith("error: another process is at work on")
+    assert told.startswith("error: another process is using")
     with Ledger(stopped / LEDGER_NAME, write=True):
         code, _, told = call(monkeypatch, capsys, "resume", stopped)
     assert code == BUSY

@@ -24,4 +24,4 @@ def test_one_point_lies_and_two_lie_outside():
     assert _about_values(1, [])[0].startswith("1 point lies outside")
     assert _about_values(2, [])[0].startswith("2 points lie outside")
     many = [{"column": "city", "value": f"v{k}", "points": 1} for k in range(7)]
-    assert "and 2 more such texts" in _about_values(0, many)[-1]
+    assert "and 2 more such categories" in _about_values(0, many)[-1]

@@ -23,7 +23,7 @@ def leave(directory, error):
 )
 def test_a_run_that_stops_says_how_to_go_on(tmp_path, capsys, error, code, words):
     assert leave(tmp_path, error) == code
-    assert capsys.readouterr().err == f"{words}; go on with: aqka resume here\n"
+    assert capsys.readouterr().err == f"{words}; to continue: aqka resume here\n"
     assert leave(tmp_path / "never made", error) == code
     assert capsys.readouterr().err == f"{words}; nothing was spent or written\n"
 

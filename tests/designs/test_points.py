@@ -8,7 +8,9 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import minmax_scale
 
 from aqka import InputError, Problem, StatevectorBackend, Training, acquire, predict
+from aqka._util.arrays import digest
 from aqka.backends import LightConeBackend
+from aqka.core.settings import neighbour_settings
 from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Settle
 from aqka.designs.fidelity import StateEstimate
 from aqka.estimates.states import FittedStates
@@ -188,3 +190,24 @@ def test_values_are_bought_in_one_round_or_as_many_as_are_named():
         assert (session.round, found.shots.sum()) == (rounds, 4001)
         assert not session.settled.any()
         np.testing.assert_allclose(found.high - found.f, 1.2815516 * found.decided.deviation)
+
+
+def test_designs_with_settings_are_compared_and_hashed_by_them():
+    star = [(0, q) for q in range(1, 10)]
+    circuit, x = QuantumCircuit(10), ParameterVector("x", 10)
+    for q in range(10):
+        circuit.ry(x[q], q)
+    for a, b in star:
+        circuit.cz(a, b)
+    points = np.random.default_rng(0).uniform(0, 3, (4, 10))
+    first, again = (
+        acquire(LightConeBackend(points, circuit), [0, 1, 0, 1], 4 * 90, design="points")
+        for _ in range(2)
+    )
+    letters = neighbour_settings(10, star)
+    assert first.design == again.design == Points(settings=letters)
+    assert hash(first.design) == hash(again.design) == hash(Points(settings=letters.tolist()))
+    assert first.design not in {Points(), Points(settings=letters[::-1])}
+    assert first.settings()["pauli"] == digest(letters)  # as ledgers have always had it
+    with pytest.raises(InputError, match="settings must hold 0, 1, 2"):
+        Points(settings=[[0, 3]])

@@ -169,7 +169,7 @@ def test_bad_designs_are_named(moons):
         with pytest.raises(InputError, match=words):
             QuantumRidgeClassifier(budget=9000, design=design, backend=backend).fit(X, y)
     model = QuantumRidgeClassifier(budget=9000, design="points").fit(X, y)
-    with pytest.raises(InputError, match="total intervals are those of pairs"):
+    with pytest.raises(InputError, match="total intervals exist only for pairs"):
         model.prediction(X_test, budget=1000, total=True)
 
 

@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
-from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
+from aqka.insight.diagnostics import Diagnostics, cross_validated_right, effective_support, gini
 from aqka.learners import make_learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient
@@ -110,8 +110,8 @@ def test_cross_validation_agrees_with_scikit_learn():
         model.fit(kernel[np.ix_(kept, kept)], labels[kept])
         right += np.sum(np.sign(model.predict(kernel[np.ix_(held, kept)])) == labels[held])
     problem = Problem(labels, ridge=0.3)
-    found = cross_validated_accuracy(kernel, labels, make_learner("ridge"), problem)
-    assert found == right / 40
+    found = cross_validated_right(kernel, labels, make_learner("ridge"), problem)
+    assert found.mean() == right / 40
     alone = np.array([1, 0, 0, 0])
     learner = make_learner("ridge")
-    assert cross_validated_accuracy(np.eye(4), alone, learner, Problem(alone)) is None
+    assert cross_validated_right(np.eye(4), alone, learner, Problem(alone)).size == 0

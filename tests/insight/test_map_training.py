@@ -352,6 +352,22 @@ def test_a_check_forecasts_no_pairs_of_a_projected_kernel():
     assert found.recommendation.sentence.endswith("exact.")
 
 
+def test_a_kernel_says_whether_it_can_be_simulated():
+    deep = QuantumCircuit(30)
+    deep.rx(ParameterVector("w", 1)[0], range(30))
+    for qubit in range(29):  # the last qubit depends on all others
+        deep.cx(qubit, qubit + 1)
+    deep.ry(ParameterVector("x", 1)[0], 29)
+    for n_features, circuit, design, simulates in (
+        (14, entangled(14, 1), "pairs", True),
+        (15, entangled(15, 1), "pairs", False),
+        (15, entangled(15, 1), Points("projected"), True),
+        (1, deep, Points("projected"), False),
+    ):
+        kernel = MapKernel(as_trainable(circuit, n_features, "w"), design)
+        assert kernel.simulates() is simulates
+
+
 def test_sixty_qubits_are_trained_in_simulation():
     rng = np.random.default_rng(0)
     points = rng.uniform(0, 3, (16, 60))

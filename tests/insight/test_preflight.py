@@ -206,7 +206,7 @@ def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, 
     assert found.facts()["training_points_given"] == 240
     assert found.concentration.shot_error is not None  # by the shots a pair, not by all of them
     assert "40 points each time, not from the study's 240" in text
-    assert "50 of 300 points that are not for testing" in text
+    assert "50 of 300 non-test points, simulated" in text
     assert text.count(found.scan.nested.name) == 2  # a row, and the sentence that names it
     assert "'at this budget' simulates the study's allocator and learner on only half" in text
     found, text = told(40)
@@ -239,7 +239,7 @@ def test_features_of_many_qubits_that_can_be_computed_are_not_to_be_bought(few_t
     found = preflight(X, y, spending=spending, candidates=own, on_step=steps.append)
     assert found.recommendation.decision == "don't"
     said = found.recommendation.sentence
-    assert re.search(r"can be computed here in .*: do not buy shots for them\.", said)
+    assert re.search(r"can be computed here in .* without any shots\.", said)
     names = [model.name for model in found.models]
     assert names[:3] == ["projected kernel", "at this budget", "features of permuted points"]
     own, bought, null = (model.means[0] for model in found.models[:3])

@@ -69,7 +69,7 @@ def test_an_allocator_that_completes_rows_is_not_judged_by_its_raw_noise(tmp_pat
     carry_out(prepare(path), tmp_path / "run")
     found = run_report(tmp_path / "run")
     assert found.steering is None
-    assert "not worked out" in " ".join(found.notes)
+    assert "not computed" in " ".join(found.notes)
     assert "Was adaptive allocation worth it?" not in answer_questions(found)
 
 
@@ -96,9 +96,8 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     assert list(pending.ledgers) == ["training"]
     assert pending.notes == []
     assert decide(pending).outcome == "open"
-    assert (
-        "the test points are still to be predicted" in answer_questions(pending)["What to do next?"]
-    )
+    next_words = answer_questions(pending)["What to do next?"]
+    assert "the test points have not been predicted yet" in next_words
     assert "NOT sound" not in run_page(pending)
 
 
@@ -107,7 +106,7 @@ def test_unfinished_and_labelless_runs(tmp_path):
     assert stopped.state == "interrupted"
     assert stopped.tested is None
     assert "640 shots are left" in answer_questions(stopped)["What to do next?"]
-    assert "not predicted yet" in answer_questions(stopped)["How accurate is it?"]
+    assert "not been predicted yet" in answer_questions(stopped)["How accurate is it?"]
     acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, directory=tmp_path / "python")
     bare = run_report(tmp_path / "python")
     assert bare.measured.sensitivity is None

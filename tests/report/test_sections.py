@@ -22,7 +22,7 @@ def headings(report):
 
 def test_what_a_run_has_nothing_to_say_in_is_left_out(report):
     full = headings(report)
-    assert full[:3] == ["Beside other models", "Test points", "Where the shots went"]
+    assert full[:3] == ["Compared with other models", "Test points", "Where the shots went"]
     pending = replace(report, tested=None, rivals=[])
     assert [one for one in full if one not in headings(pending)] == full[:2]
     bare = replace(pending, study_text="", circuit={})

@@ -13,6 +13,7 @@ from tests.chaos.soak import kind_of, repeat, soak
 def test_every_kind_of_chaos(record_property, monkeypatch):
     """Each scenario is played once, which takes a minute; ``make chaos`` goes on."""
     monkeypatch.setattr(scenarios, "ROUNDS", 2)
+    monkeypatch.delitem(SCENARIOS, "processors")  # test_processors.py has all of its runs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # failed rounds are the purpose
         tally = soak(0, seed=0)

@@ -192,7 +192,7 @@ def test_a_used_directory_is_not_touched(tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, capsys, "run", path)[0] == 0
     code, _, told = call(monkeypatch, capsys, "run", path)
     assert code == 2
-    assert "already holds a run; go on with it by 'aqka resume" in told
+    assert "already holds a run; continue it with 'aqka resume" in told
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "precious").write_text("mine")
     code, _, told = call(monkeypatch, capsys, "run", path, "--output", tmp_path / "other")

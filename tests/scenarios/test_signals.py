@@ -63,7 +63,7 @@ def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path, mon
     assert process.returncode == (-signal.SIGKILL if killed else 3)
     assert "Traceback" not in told
     if number == signal.SIGINT:
-        assert "go on with: aqka resume run" in told
+        assert "to continue: aqka resume run" in told
     assert verify(tmp_path / "run").ended < ROUNDS
     stopped = progress(tmp_path / "run")
     assert stopped.state == ("stopped" if killed else "interrupted")
@@ -135,7 +135,7 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
     process = start(tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     process.send_signal(signal.SIGSTOP)  # so that it is still at work when we come
     try:
-        with pytest.raises(LedgerError, match="another process is at work"):
+        with pytest.raises(LedgerError, match="another process is using"):
             resume(RunStore(tmp_path / "run"))
         assert progress(tmp_path / "run").state in ("running", "waiting")
     finally:

@@ -102,7 +102,7 @@ def test_a_job_in_the_queue_is_cancelled_and_the_run_resumed(study, waits, monke
     assert f"{job['job_id']}: CANCELLED" in out
     assert f"aqka resume {run}" in out
     if child is not None:
-        assert f"cancelled; go on with: aqka resume {run}" in child.communicate()[1]
+        assert f"cancelled; to continue: aqka resume {run}" in child.communicate()[1]
         assert child.returncode == 3
     assert not (run / CANCEL_NAME).exists()
     assert verify(run).sound
@@ -180,7 +180,7 @@ def test_there_may_be_nothing_to_cancel(study, monkeypatch, capsys):
     before = kinds(path.parent / "run")
     code, out, _ = call(monkeypatch, capsys, "cancel", path.parent / "run")
     assert (code, kinds(path.parent / "run")) == (0, before)
-    assert "no job waits" in out
+    assert "No jobs are queued." in out
 
 
 def test_a_service_out_of_reach_is_said_and_is_no_error(study, monkeypatch, capsys):

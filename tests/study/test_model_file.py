@@ -178,7 +178,7 @@ def test_a_table_names_the_points_and_unseen_texts_and_fits_a_terminal(patients,
     assert [row[0] for row in rows] == ["who", *(f"pat-{k}" for k in range(5))]
     assert "note" not in said.stdout
     assert "A decision above 0 means well, below 0 ill" in said.stdout
-    assert "column 'city' holds 'Paris' in 1 point, a text" in said.stdout
+    assert "column 'city' holds 'Paris' in 1 point, a category" in said.stdout
     said = command("predict", patients / name, patients / "new.csv", "--json")
     found = json.loads(said.stdout)
     assert found["unseen"] == [{"column": "city", "value": "Paris", "points": 1}]

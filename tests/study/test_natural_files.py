@@ -77,7 +77,7 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
     found = json.loads(out)
     assert [row["point"] for row in found["points"]] == [0, 1]
     assert found["unseen"] == [{"column": "Port", "value": "X", "points": 1}]
-    warning = "Warning: column 'Port' holds 'X' in 1 point, a text that the run's data do not have"
+    warning = "column 'Port' holds 'X' in 1 point, a category that is not in the run's data"
     assert warning in err
     # 'female' is no feature, but a text of the run's data: no warning.
     code, out, _ = call(monkeypatch, capsys, "predict", "runs/study", "new.csv")

@@ -230,6 +230,6 @@ def test_a_backend_that_fails_ends_with_code_4_and_says_how_to_go_on(
         with pytest.warns(RuntimeWarning, match="burnt"):
             code, _, told = call(patch, capsys, "predict", run, moons, "--shots", 11)
     assert code == 4
-    assert "go on with: aqka predict" in told
+    assert "to continue: aqka predict" in told
     assert "--shots 11" in told
     assert call(monkeypatch, capsys, "predict", run, moons, "--shots", 11)[0] == 0

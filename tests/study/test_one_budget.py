@@ -128,7 +128,7 @@ def test_a_ceiling_below_the_quote_is_a_warning(tmp_path):
     told = []
     with pytest.raises(CeilingError):
         finish(path, on_start=lambda _, quoted, shots: told.extend(quoted.warnings))
-    assert any("more than the ceiling of 1000" in words for words in told)
+    assert any("exceeds the ceiling of 1000" in words for words in told)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_paid_hardware_is_asked_for_and_a_dry_run_sends_nothing(tmp_path, monkey
     assert code == 2
     assert "at most 600 shots (" in told
     assert "of QPU time, " in told  # the price
-    assert "nobody is there to ask; add --yes" in told
+    assert "there is no terminal to confirm on; add --yes" in told
     assert service.submissions == 0
     assert not (tmp_path / "run").exists()
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)

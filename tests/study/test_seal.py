@@ -11,7 +11,7 @@ from aqka.backends.simulated import SimulatedBackend
 from aqka.runs import audit
 from aqka.runs.head import head_path
 from aqka.runs.history import fold
-from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study import carry_out as carrying
 from aqka.study import progress
 from aqka.study.carry_out import carry_out, resume
@@ -200,6 +200,15 @@ def test_the_points_of_another_run_are_noticed(runs, run, command, bought, monke
 def test_an_edited_or_lost_file_is_noticed(runs, run, damage, command, bought, monkeypatch, capsys):
     DAMAGES[damage](run)
     check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
+
+
+def test_a_ledger_that_grew_since_it_was_read_is_shown_as_it_is_now(run, monkeypatch, capsys):
+    with Ledger(run / LEDGER_NAME) as ledger:
+        before = fold(list(ledger.entries())[:3], keep_rounds=False)
+    monkeypatch.setattr(audit, "verify", lambda path: before)
+    code, out, _ = call(monkeypatch, capsys, "ledger", "verify", run)
+    assert (code, out) == (0, f"{RunStore(run).training.summary}\n")
+    assert out != f"{before.summary}\n"
 
 
 @pytest.mark.parametrize("other", ["twin", "other seed"])

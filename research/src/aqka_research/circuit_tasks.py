@@ -3,7 +3,7 @@
 from aqka_research.suite import SUITE, PointTask, QuantumTask, half_of_suite
 from aqka_research.suite_quantum import CANDIDATES, quantum_labelled
 
-NATURAL, MADE, LABELLED = "natural", "made from the kernel", "quantum-labelled"
+NATURAL, MADE, LABELLED = "natural", "kernel-made", "quantum-labelled"
 KINDS = {
     NATURAL: "labels that come with the data",
     MADE: "targets drawn from the kernel's own functions, which classical models may learn too",

@@ -55,8 +55,18 @@ def test_shots_to_a_level_are_where_the_mean_curve_stays_above_it():
     assert alignment.shots_to(gains, 0.95) == np.inf
 
 
-def test_the_page_is_written(tmp_path):
+def test_ratios_are_one_for_ours_and_open_where_some_resamples_never_get_there():
+    ours, theirs = np.ones((4, len(alignment.MARKS))), np.ones((4, len(alignment.MARKS)))
+    theirs[0, :20] = theirs[1, :] = 0.6
+    assert alignment._ratio(ours, ours, 0.95) == "1 ×"
+    assert alignment._ratio(theirs, ours, 0.95) == "not reached"
+    assert alignment._ratio(ours, theirs, 0.95) == "ours not reached"
+    assert alignment._ratio(theirs, ours, 0.88).endswith(" or more)")
+
+
+def test_the_page_is_written_and_its_small_form_leaves_held_out_tasks_alone(tmp_path):
     page = "\n".join(alignment.page(PageRun(tmp_path / "alignment.md", tmp_path, "tiny", 1)))
+    assert page.count("Development tasks (1)") == 1
     assert alignment.OURS in page
     assert "| best classical model | no shots |" in page
     assert "| majority class | no shots |" in page

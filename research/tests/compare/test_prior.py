@@ -64,7 +64,8 @@ def made(plain, both, free):
         scores = {m: {"agreement": v, "accuracy": v} for m, v in agreement.items()}
         return {"shots": shots, "free": f, "wrong": 0, "not exact": 0, **scores}
 
-    control = {"accuracy": 0.9, "agreement": 0.92, "exact": 0.95, "majority": 0.5}
+    control = {"exact": 0.95, "accuracy": {"GP": 0.9, "majority class": 0.5}}
+    control["agreement"] = {"GP": 0.92, "SVM": 0.9, "majority class": 0.5}
     levels = [row(*one) for one in zip((16, 64), plain, both, free, strict=True)]
     result = {"points": 10, "test points": 20, "control": control, "levels": levels}
     return PriorFindings({"quantum-labelled": ["task"]}, {"task": [result, result]})
@@ -106,6 +107,9 @@ def test_the_page_says_what_holds(found):
         assert f"- {verdict}: {'reached' if reached else '**not reached**'}." in text
     assert NATURAL in text
     assert LABELLED in text
+    # What is written of the default is what the library does by default.
+    assert "targets are reached; by default every point is measured unless a prior is named" in text
+    assert "| classical agrees | majority agrees | accuracy: classical / majority / exact |" in text
 
 
 def test_on_a_device_endless_shots_are_very_many():

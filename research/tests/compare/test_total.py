@@ -97,6 +97,13 @@ def test_what_is_not_reached_counts_with_the_most_that_was_tried():
     assert neither.unreached == {BASELINE, OURS, POINTS, AUTO}
 
 
+def test_means_over_tasks_that_fell_short_are_marked():
+    assert means(made([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.9]))[1].bound == "> "
+    assert means(made([[0.5, 1.0], [0.9, 1.0]], [0.5, 0.5]))[1].bound == "< "
+    assert means(made([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5]))[1].bound == "~ "
+    assert means(made([[0.5, 1.0], [0.9, 1.0]], [0.5, 0.9]))[1].bound == ""
+
+
 def test_auto_is_the_cheapest_budget_at_which_its_choice_gets_there():
     findings = made([[0.5, 0.5], [0.5, 1.0]], [0.9, 1.0])
     saving = findings.savings(0.9, 100)[0]

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_page_is_computed_once_and_says_how(toy, make):
     assert not make()
     text = (make.directory / "toy.md").read_text()
     assert "*Computed with version" in text
-    assert "confirmation tasks run 1 time." in text
+    assert "confirmation tasks run once." in text
     stamp = read_stamp(make.directory / "toy.md")
     assert (stamp["seeds"], stamp["code"]) == ("0–2", "one")
     assert body_of(text) == "# Toy\n\nSum 5.\n"
@@ -153,6 +154,16 @@ def test_cheap_pages_come_first_and_those_that_quote_last():
         runs.chosen_pages(["x"])
 
 
+def test_results_of_a_page_that_cannot_run_here_are_kept(toy, tmp_path):
+    page = replace(toy.page, needs="AQKA_NEVER_SET")
+    results = tmp_path / "full" / page.name / "results.jsonl"
+    results.parent.mkdir(parents=True)
+    results.touch()
+    runs.forget([page], tmp_path)
+    assert results.exists()
+    assert not runs.make_page(page, directory=tmp_path, work=tmp_path, say=lambda _: None)
+
+
 QUICKEST = ("classical", "candidates", "comparison", "points", "prediction", "total", "demo")
 
 
@@ -191,7 +202,7 @@ def test_the_summary_opens_the_readme_with_the_comparison(tmp_path):
     assert readme.endswith("after\n")
     assert "| points on tiles | 4.2 s | 5.1 s | 1 of 1 | 4.2 s | 5.1 s | 1 of 1 |" in readme
     assert (
-        "9.9 s of QPU time with Qiskit Machine Learning's default, 4.2 s with points on tiles"
+        "9.9 s of QPU time with Qiskit Machine Learning's default and 4.2 s with points on tiles"
         in readme
     )
     assert "old" not in readme

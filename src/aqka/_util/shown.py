@@ -1,4 +1,4 @@
-"""Objects that tell themselves: one line in a terminal, a small table in a notebook."""
+"""Objects that describe themselves: one line in a terminal, a small table in a notebook."""
 
 import base64
 import struct
@@ -22,10 +22,10 @@ class Shown(ABC):
 
     @abstractmethod
     def _figures(self) -> dict[str, object]:
-        """Return what to tell, in order."""
+        """Return what to show, in order."""
 
     def _picture(self) -> NDArray[np.float64] | None:
-        """Return numbers from 0 to 1 to be shown as a heat map beside the figures, or None."""
+        """Return numbers from 0 to 1 to be shown as a heat map next to the figures, or None."""
         return None
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ def _value(value: object) -> str:
 
 
 def heat_map_png(numbers: NDArray[np.float64]) -> bytes:
-    """Return a PNG file of numbers from 0 to 1; of a large matrix every so many rows are drawn.
+    """Return a PNG file of numbers from 0 to 1; a large matrix is thinned to evenly spaced rows.
 
     >>> heat_map_png(np.eye(2))[:4]
     b'\\x89PNG'

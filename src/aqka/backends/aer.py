@@ -57,7 +57,7 @@ class AerBackend(CircuitBackend, ExactBackend):
     columns : array-like, default=None
     feature_map : QuantumCircuit or str, default=None
     design : {"pairs", "points"}, default="pairs"
-        See :class:`~aqka.backends.SamplerBackend`.
+        Whose circuit ``circuit`` shows, and the fingerprint names, so that no run changes it.
     noise : NoiseModel or BackendV2
         A ``NoiseModel``, transpiled to its basis gates with every qubit connected to every
         other; or a backend, such as ``FakeFez()``, transpiled to its target with the noise

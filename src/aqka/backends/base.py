@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.plans import Plan
-from aqka.core.point_plans import OutcomePlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -194,6 +193,10 @@ class Backend(ABC):
         """How many copies of :attr:`circuit` run side by side."""
         return 1
 
+    def settle_on(self, design: str) -> None:
+        """Take a design for :attr:`circuit` and :attr:`n_tiles`, as a run does before it begins."""
+        return
+
     @property
     def name(self) -> str:
         """What a ledger and a report call it, such as a device's name."""
@@ -301,12 +304,12 @@ def check_plan(
             f"{'hits alone' if flipped_bits is None else f'{flipped_bits} bits'}; use "
             "reading='all-zero', or a backend such as StatevectorBackend."
         )
-    if isinstance(plan, OutcomePlan) and n_qubits is None:
+    if plan.n_qubits is not None and n_qubits is None:
         raise InputError(
             "this backend measures pairs, not points: it has no circuit that prepares a point's "
             "state. Use design='pairs', or a backend of a feature map, such as StatevectorBackend."
         )
-    if isinstance(plan, OutcomePlan) and plan.n_qubits != n_qubits:
+    if plan.n_qubits not in (None, n_qubits):
         raise InputError(
             f"settings of the plan must name {n_qubits} qubits, those of the feature map, "
             f"got {plan.n_qubits}."

@@ -138,7 +138,6 @@ class RuntimeBackend(JobBackend):
                 f"{wrong} on {self.name}, which draws {self.n_qubits} qubits by their light cones "
                 f"in this process; got {given}."
             )
-        _ = self.tiling  # it is better to hear now of what no tile can be found for
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not service.is_local
 

@@ -56,8 +56,8 @@ class SamplerBackend(JobBackend):
     seed : int, default=0
         Hits of simulators depend on it and on the tag, and which tile runs which row.
     design : {"pairs", "points"}, default="pairs"
-        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
-        and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
+        What will be measured, until a run settles it: whose circuit ``circuit`` shows, transpiled
+        and tiled when it is first needed. Plans of the other kind run as well.
 
     Examples
     --------
@@ -93,7 +93,6 @@ class SamplerBackend(JobBackend):
         transpile = Transpiler(service.target, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
         super().__init__(service, X, feature_map, columns, transpile, shape, rule, seed, design)
-        _ = self.tiling  # it is better to hear now of what no tile can be found for
 
 
 class SamplerService(JobsHere):

@@ -77,6 +77,7 @@ class SentinelBackend(Backend):
     is_paid = wrapped("is_paid")
     rep_delay = wrapped("rep_delay")
     n_tiles = wrapped("n_tiles")
+    settle_on = wrapped("settle_on")
     name = wrapped("name")
     calibrated_at = wrapped("calibrated_at")
     circuit = wrapped("circuit")

@@ -30,9 +30,10 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-TILE = 512
-AMPLITUDES = 4096  # of all states, multiplied at a time
-CHUNK_AMPLITUDES = 2**16  # of the ZZ map, worked on at a time: 1 MiB stays in cache
+TILE, NARROW_TILE = 512, 64
+MANY_AMPLITUDES = 256
+AMPLITUDES = 1024  # of all states, multiplied at a time
+CHUNK_AMPLITUDES = 2**18  # of the ZZ map, worked on at a time: 4 MiB stay in cache
 
 
 def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> FloatArray:
@@ -41,12 +42,12 @@ def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> Float
     Without ``columns`` it compares ``rows`` among themselves, at half the work, and the result is
     exactly symmetric with ones on the diagonal.
     """
-    if columns is None and len(rows) <= rows.shape[1]:
+    if columns is None and rows.shape[1] >= MANY_AMPLITUDES:
         return _fidelities_of_many_amplitudes(rows)
     others = rows if columns is None else columns
     kernel = np.empty((len(rows), len(others)))
     # Square tiles on the diagonal compute both halves; narrow ones keep that waste small.
-    tile = min(TILE, max(64, len(rows) // 8))
+    tile = min(TILE, max(NARROW_TILE, len(rows) // 8))
     # Written over in place: fresh memory costs as much as the arithmetic of few amplitudes.
     scratch = np.empty(tile * len(others), dtype=np.complex128)
     for start in range(0, len(rows), tile):
@@ -74,15 +75,19 @@ def _fidelities_of_many_amplitudes(states: ComplexArray) -> FloatArray:
     For states A + iB and G = (A + B)(A - B)ᵀ the overlaps have the real part (G + Gᵀ)/2 + 2BBᵀ and
     the imaginary part (G - Gᵀ)/2 up to its sign; BLAS computes half of BBᵀ.
     """
-    n_points, dimension = states.shape
-    mixed, squares = np.zeros((2, n_points, n_points))
-    for start in range(0, dimension, AMPLITUDES):
+    mixed = squares = np.zeros(())
+    for start in range(0, states.shape[1], AMPLITUDES):
         part = states[:, start : start + AMPLITUDES]
         imaginary = np.ascontiguousarray(part.imag)
-        mixed += (part.real + imaginary) @ (part.real - imaginary).T
-        squares += imaginary @ imaginary.T
-    kernel: FloatArray = ((mixed + mixed.T) / 2 + 2 * squares) ** 2 + ((mixed - mixed.T) / 2) ** 2
-    np.clip(kernel, 0.0, 1.0, out=kernel)
+        mixed = mixed + (part.real + imaginary) @ (part.real - imaginary).T
+        squares = squares + imaginary @ imaginary.T
+    kernel = np.empty_like(mixed)
+    for start in range(0, len(states), NARROW_TILE):
+        rows, rest = slice(start, start + NARROW_TILE), slice(start, None)
+        above, below = mixed[rows, rest], mixed[rest, rows].T
+        real, imaginary = (above + below) / 2 + 2 * squares[rows, rest], (above - below) / 2
+        kernel[rows, rest] = np.clip(real**2 + imaginary**2, 0.0, 1.0)
+        kernel[rest, rows] = kernel[rows, rest].T
     np.fill_diagonal(kernel, 1.0)
     return kernel
 
@@ -112,14 +117,15 @@ def _phases(x: FloatArray, apart: int) -> ComplexArray:
     Each qubit doubles the table of those below it: a multiplication per phase, no exponential.
     """
     n_qubits, n_points = x.shape
-    phases = np.full((2**n_qubits, n_points), 2 ** (-n_qubits / 2), dtype=np.complex128)
+    phases = np.empty((2**n_qubits, n_points), dtype=np.complex128)
+    phases[0] = 2 ** (-n_qubits / 2)
     for k in range(n_qubits):
         unequal = np.ones((1, n_points), dtype=np.complex128)  # to qubit k, where it is 0
         for j in range(max(0, k - apart), k):
             phase = np.exp(2j * (np.pi - x[j]) * (np.pi - x[k]))
             unequal = np.concatenate([unequal, unequal * phase])
         zero, one = phases[: 2 ** (k + 1)].reshape(2, len(unequal), -1, n_points)
-        one[:] = zero * (np.exp(2j * x[k]) * unequal[::-1])[:, None]
+        np.multiply(zero, (np.exp(2j * x[k]) * unequal[::-1])[:, None], out=one)
         zero *= unequal[:, None]
     return phases
 

@@ -233,6 +233,7 @@ class TilesInUse:
     """
 
     def __init__(self, device: Any, rule: TileRule) -> None:
+        read_calibration(device)  # it is better to hear now of a device that tells too little
         self._device, self.rule = device, rule
         self._found: dict[str, Tiling] = {}
         self._dropped: set[str] = set()

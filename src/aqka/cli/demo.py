@@ -24,7 +24,7 @@ def demo(
     picture: Annotated[Path, typer.Option(help="Where the PNG goes.")] = Path("aqka-demo.png"),
     as_json: AsJson = False,
 ) -> None:
-    """Run Iris end to end, the usual way beside ours: accuracy, shots, QPU time and money."""
+    """Run Iris end to end, comparing the usual approach with aqka's: accuracy, shots, cost."""
     from threadpoolctl import threadpool_limits
 
     from aqka.demo import iris

@@ -41,13 +41,13 @@ def init(
     task: Annotated[Task | None, typer.Option(help="What the target holds.")] = None,
     id: Annotated[str | None, typer.Option(help="The column that names the points.")] = None,
     features: Annotated[str | None, typer.Option(help="The columns to use: a,b,c.")] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns that are not used: a,b,c.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to ignore: a,b,c.")] = None,
 ) -> None:
     """Write a commented study file: an example, or one for your data with settings that learn.
 
     With --data, maps, ranges and numbers of qubits are tried by simulation, without a shot. What
-    you do not say about columns is found from their values, and printed. An existing file is not
-    touched.
+    you leave open about columns is inferred from their values, and printed. An existing file is
+    not touched.
     """
     from aqka.study.new_study import example, study_of_data
 
@@ -73,12 +73,12 @@ def init(
     if found is not None:
         nested = found.scan.nested
         said.append(
-            f"The best of the settings that were tried are in it; expected "
+            f"The study file has the best of the settings that were tried; expected "
             f"{found.metrics[0]}: about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
             f"(guessing: {found.guessing.means[0]:.2f})."
         )
     said.append(
-        f"{inert(study, 300)} is written; edit it, then: aqka check {quoted(study)} && "
+        f"{inert(study, 300)} is written. Edit it, then run: aqka check {quoted(study)} && "
         f"aqka run {quoted(study)}"
     )
     for sentence in said:
@@ -111,7 +111,7 @@ def check(
     print_check(found, Console(), planned.shots)
     if write:
         name = inert(study, 300)
-        typer.echo(f"{name} has the best settings now." if changes else f"{name} stays as it is.")
+        typer.echo(f"Wrote the best settings to {name}." if changes else f"{name} is unchanged.")
 
 
 def run_with_bar(check: "StudyCheck") -> "Preflight":
@@ -142,7 +142,7 @@ def print_check(
 
     sample = f" of {found.n_given:,}" if found.n_given > found.n_points else ""
     rows = [[model.name, *scores(model)] for model in found.models]
-    title = f"{found.n_points}{sample} points that are not for testing: no shot was spent"
+    title = f"{found.n_points}{sample} non-test points, simulated: no shots spent"
     console.print(make_table(title, ["model", *found.metrics], rows))
     scan = found.scan
     rows = []
@@ -171,8 +171,8 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
     return [
         f"Models learn from {found.n_train} points each time{fewer}.",
         f"Settings are scored on the same folds{seen}.",
-        "The best of many is flattered, here by "
-        f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
+        "Picking the best of many settings inflates its score, here by "
+        f"{max(found.scan.flattery, 0):.3f}; '{found.scan.nested.name}' corrects for this.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")
         + f"; effective rank {kernel.effective_rank:.1f} of {kernel.n_points}.",

@@ -85,10 +85,10 @@ def _check(run: Path) -> "History":
     if not found.sound or not (run / STUDY_NAME).exists():
         return found
     try:
-        _ = RunStore(run).training
+        return RunStore(run).training or found
     except (InputError, LedgerError) as error:
         found.problems.append(inert(error, limit=None))
-    return found
+        return found
 
 
 def list_entries(path: str | Path) -> tuple[list[dict[str, Any]], "History"]:

@@ -34,7 +34,7 @@ AllowCode = Annotated[
 ]
 
 # Exit codes: input that cannot be used; a run that stopped and can be resumed, by the user, for its
-# backend or at its ceiling; files that another process is at work on, or that do not fit.
+# backend or at its ceiling; files that another process is using, or that do not fit on the disk.
 BAD_INPUT, INTERRUPTED, FAILED, CEILING_REACHED, BUSY, DISK_FULL = 2, 3, 4, 7, 5, 6
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -93,14 +93,14 @@ def describe_quote(quote: "Quote") -> str:
 
 
 def ask_to_spend(words: str, device: str, yes: bool) -> None:
-    """Say what would be spent on a device, and go on only if the user agrees."""
+    """Say what would be spent on a device, and continue only if the user agrees."""
     say(f"{inert(device)}: {words}.", err=True)
     if yes:
         return
     if not sys.stdin.isatty():
         raise InputError(
-            f"shots on {inert(device)} may cost money, and nobody is there to ask; add --yes to "
-            "spend them, or --dry-run to see the quote. Nothing was submitted."
+            f"shots on {inert(device)} may cost money, and there is no terminal to confirm on; "
+            "add --yes to spend them, or --dry-run to see the quote. Nothing was submitted."
         )
     if not typer.confirm("Spend it?", err=True):
         raise InputError("declined; nothing was submitted.")
@@ -133,7 +133,7 @@ def _is_full_disk(error: BaseException) -> bool:
 
 @contextmanager
 def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
-    """Turn a stop by the user or the backend into its exit code, and say how to go on."""
+    """Turn a stop by the user or the backend into its exit code, and say how to continue."""
     try:
         with _stopped_by_signals():
             yield
@@ -159,7 +159,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         if number == getattr(signal, "SIGHUP", None):
-            # Nobody is there to read, and writing to a closed terminal fails.
+            # Nobody can read it any more, and writing to a closed terminal fails.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             for stream in (sys.stdout, sys.stderr):
                 os.dup2(nowhere, stream.fileno())
@@ -176,7 +176,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
 def _leave(directory: Path, reason: str, code: int, again: str) -> NoReturn:
     if directory.exists():
-        typer.echo(f"{reason}; go on with: {again}", err=True)
+        typer.echo(f"{reason}; to continue: {again}", err=True)
     else:
         typer.echo(f"{reason}; nothing was spent or written", err=True)
     raise typer.Exit(code)

@@ -50,7 +50,7 @@ def plan(
     prepared = prepare(study, allow_code=allow_code)
     backend = prepared.study.backend
     if backend.name == "ibm" and (backend.device or "").startswith("fake_"):
-        ibm_device(backend)  # refuses one that does not exist; what a service has it must tell
+        ibm_device(backend)  # refuses one that does not exist; only the service knows its own
     changes: dict[str, object] = {} if rate is None else {"rate": rate}
     if budget is not None:
         parse_budget(budget)
@@ -89,9 +89,9 @@ def show_quote(
     if promise is not None:
         low, high = promise
         say(
-            f"Prior: between {percent(low)} and {percent(high)} of new points will cost shots, by "
-            "what the labels of the training points say of each other. After training, aqka "
-            "predict says how many before the first shot."
+            f"Prior: between {percent(low)} and {percent(high)} of new points will cost shots, "
+            "judging by how well the training labels predict each other. After training, aqka "
+            "predict gives the number before it spends a shot."
         )
     if found is not None:
         name = found.design.name
@@ -207,7 +207,7 @@ def tiles(
         Path | None, typer.Option(help="Draw the chip with its tiles here (PNG, SVG or PDF).")
     ] = None,
 ) -> None:
-    """Say how many copies of the circuit fit on a chip side by side, where, and how good."""
+    """Show how many copies of the circuit fit side by side on a chip, where, and how good."""
     import numpy as np
 
     from aqka.backends import RuntimeBackend

@@ -33,16 +33,16 @@ def predict(
         typer.Option(
             min=1,
             max=10**6,
-            help="At most so many shots, on average, for each pair of a new and a training "
-            "point; for a run of points, for each new point. Default: the study's test_shots, or "
-            "what a training point got.",
+            help="Most shots to spend, on average, on each pair of a new and a training point; for "
+            "a run of points, on each new point. Default: the study's test_shots, or what a "
+            "training point got.",
         ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Write all points to this .csv or .json file.")
     ] = None,
     ceiling: Annotated[
-        str | None, typer.Option(help="Most that these points may take: shots, QPU time or money.")
+        str | None, typer.Option(help="Limit for these points, in shots, QPU time or money.")
     ] = None,
     prior: Annotated[
         str | None,
@@ -62,7 +62,7 @@ def predict(
 
     Points are encoded as the run's own were. Other columns of the file, such as names, are kept;
     a column of the study's target scores the predictions. A ledger below the run's directory
-    keeps what is measured: the same command goes on after a stop, and never buys a shot twice.
+    keeps what is measured: the same command resumes after a stop and never buys a shot twice.
     """
     from threadpoolctl import threadpool_limits
 
@@ -252,11 +252,11 @@ def _about_values(clipped: int, unseen: list[dict[str, Any]]) -> list[str]:
     for one in unseen[:SHOWN_UNSEEN]:
         said.append(
             f"Warning: column {inert(one['column'], 50)!r} holds {inert(one['value'], 50)!r} in "
-            f"{counted(one['points'], 'point')}, a text that the run's data do not have; every "
+            f"{counted(one['points'], 'point')}, a category that is not in the run's data; every "
             "feature of the column is 0 there"
         )
     if len(unseen) > SHOWN_UNSEEN:
-        said.append(f"… and {len(unseen) - SHOWN_UNSEEN} more such texts; --json gives all")
+        said.append(f"… and {len(unseen) - SHOWN_UNSEEN} more such categories; --json gives all")
     return said
 
 
@@ -286,7 +286,7 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
         what = f"{int(prediction.settled.sum())} of {count} settled"
         about += (
             ". Settled: more shots would hardly change the class, by a test while the shots come "
-            "in; the interval, worked out at the end, may still reach a little past the border"
+            "in; the interval, computed at the end, may still reach slightly past the border"
         )
     elif found.target is not None:
         about += f", target_low and target_high {level} intervals of the target itself"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aqka.study.store import StudyRun
 
 LOOK_SECONDS = 0.5
-RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
+RESUME_SECONDS = 60.0  # that a watcher waits for a run to be resumed
 
 COLOURS = {"learnt": "green", "guessing": "red", "plain": "yellow", "open": "blue"}
 AT_REST = ("interrupted", "cancelled", "stopped")
@@ -47,7 +47,7 @@ def run(
     """Spend a study's budget; on paid hardware the quote is shown first, and you are asked.
 
     Exit code 2: bad input; 3: interrupted or cancelled, 4: failed and 7: the ceiling is reached,
-    all resumable; 5: another process is at work on the run; 6: the disk is full.
+    all resumable; 5: another process is using the run; 6: the disk is full.
     """
     from aqka.cli.plan import show_quote
     from aqka.planning.device import HERON
@@ -77,7 +77,7 @@ def resume(
     allow_code: options.AllowCode = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
+    """Resume an interrupted or killed run from its directory. Exit codes as for run."""
     from aqka.study import carry_out
     from aqka.study.directory import RESULTS_NAME, is_held
     from aqka.study.progress import lacks_report
@@ -101,7 +101,7 @@ def resume(
 
 
 def status(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Show where a run stands, also while another process works on it; ask about its jobs."""
+    """Show a run's progress and job states, even while another process is running it."""
     from aqka.study.progress import ProgressReader, ask_jobs
     from aqka.study.store import RunStore
 
@@ -112,17 +112,17 @@ def status(run: options.Run, as_json: options.AsJson = False) -> None:
         return
     Console().print(progress_table(str(run), now))
     if now.resumable:
-        typer.echo(f"Go on with: aqka resume {options.quoted(run)}")
+        typer.echo(f"To continue: aqka resume {options.quoted(run)}")
 
 
 def watch(
     run: options.Run,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a look.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between updates.")] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per update.")] = False,
 ) -> None:
     """Show a run live until it ends; it may run in another process or wait for hardware.
 
-    A run that is at rest when the watch begins is waited for, a minute at most.
+    If the run is stopped when the watch begins, it waits up to a minute for it to be resumed.
     """
     from rich.live import Live
 
@@ -135,7 +135,7 @@ def watch(
     if now.state in AT_REST:
         typer.echo(f"{now.state}; waiting for: aqka resume {options.quoted(run)}", err=True)
     with (
-        suppress(KeyboardInterrupt),  # the watcher goes, the run goes on
+        suppress(KeyboardInterrupt),  # the watcher leaves, the run continues
         Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live,
     ):
         while True:
@@ -143,7 +143,7 @@ def watch(
                 typer.echo(_as_line(now))
             rests = now.state in AT_REST
             if not rests:
-                waits_until = -math.inf  # seen at work: when it rests again, the watch ends
+                waits_until = -math.inf  # seen running: when it stops again, the watch ends
             if now.state == "finished" or (rests and time.monotonic() >= waits_until):
                 break
             time.sleep(every)
@@ -154,9 +154,9 @@ def watch(
 def cancel(
     run: options.Run, allow_code: options.AllowCode = False, as_json: options.AsJson = False
 ) -> None:
-    """Cancel the jobs of a run that wait in a queue; resume goes on with it.
+    """Cancel a run's queued jobs; aqka resume continues the run.
 
-    Another process at work on the run stops before its next submission. A job that is being run is
+    Another process that is running it stops before its next submission. A job that has started is
     left alone, and collected when the run is resumed.
     """
     from aqka.study.carry_out import cancel_run
@@ -168,16 +168,16 @@ def cancel(
     for job in found.jobs:
         typer.echo(job_text(job))
     if not found.jobs:
-        typer.echo("no job waits")
+        typer.echo("No jobs are queued.")
     if not found.stopped:
-        typer.echo("another process is at work on the run; it stops before its next submission")
-    typer.echo(f"Go on with: aqka resume {options.quoted(run)}")
+        typer.echo("Another process is running this; it will stop before its next submission.")
+    typer.echo(f"To continue: aqka resume {options.quoted(run)}")
 
 
 def _spend(
     spend: "Callable[[Watcher], StudyRun]", directory: Path, as_json: bool, yes: bool
 ) -> None:
-    """Run with a live view; a stop by the user or the backend says how to go on."""
+    """Run with a live view; if the user or the backend stops it, say how to continue."""
     from threadpoolctl import threadpool_limits
 
     from aqka.study.carry_out import Watcher
@@ -261,25 +261,24 @@ def _live(directory: Path) -> Iterator[Callable[[], None]]:
     from aqka.study.progress import Progress, ProgressReader
     from aqka.study.store import RunStore
 
-    # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
-    # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
-    seen: list[Progress | str] = ["starting"]
-    looked = [-math.inf]
-    reader: list[ProgressReader] = []
+    # Redrawn by a thread, so that the clock keeps running while a job waits. The ledger is read
+    # after a round, unless that was just done: rounds on a simulator take milliseconds.
+    seen: Progress | str = "starting"
+    reader: ProgressReader | None = None
+    looked = -math.inf
 
     def look() -> None:
-        if time.monotonic() - looked[0] > LOOK_SECONDS:
-            try:
-                if not reader:  # the directory is made by the run itself
-                    reader.append(ProgressReader(RunStore(directory)))
-                seen[0] = reader[0].look()
+        nonlocal seen, reader, looked
+        if time.monotonic() - looked > LOOK_SECONDS:
+            try:  # the directory is made by the run itself
+                reader = reader or ProgressReader(RunStore(directory))
+                seen = reader.look()
             except (InputError, LedgerError, OSError) as error:  # a view never stops the run
-                seen[0] = inert(error, limit=None)
-            looked[0] = time.monotonic()
+                seen = inert(error, limit=None)
+            looked = time.monotonic()
 
     def drawn() -> RenderableType:
-        now = seen[0]
-        return Text(now) if isinstance(now, str) else progress_table(str(directory), now)
+        return Text(seen) if isinstance(seen, str) else progress_table(str(directory), seen)
 
     with Live(get_renderable=drawn, console=errors, refresh_per_second=2):
         yield look

@@ -52,6 +52,11 @@ class Plan(ABC):
                 f"shots must be at most 2**50 in all, got {self.shots.sum(dtype=np.float64):.3g}."
             )
 
+    @property
+    def n_qubits(self) -> int | None:
+        """Qubits whose outcomes answer a row; None where hits of a pair do."""
+        return None
+
     def __len__(self) -> int:
         return len(self.shots)
 

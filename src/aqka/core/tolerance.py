@@ -34,7 +34,7 @@ def tolerant(histograms: Counts, w: float) -> tuple[FloatArray, FloatArray]:
 
 
 def best_weight(histograms: Counts) -> float:
-    """Return the w whose entries differ most beside their errors, of pairs i < j and no labels.
+    """Return the w whose entries vary most relative to their errors, over pairs i < j, not labels.
 
     >>> near, far = [0, 40, 60, 0, 0], [0, 0, 0, 50, 50]
     >>> 0 < best_weight(np.array([near, far, near])) < 1

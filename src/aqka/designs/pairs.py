@@ -158,10 +158,10 @@ class Pairs:
     Parameters
     ----------
     reading : {"all-zero", "tolerant"}, default="all-zero"
-        What a shot tells. ``"tolerant"`` counts its flipped bits h and reads K = E[w^h], with the w
-        whose entries differ most beside their errors; labels have no part in it. It is another
-        kernel than the fidelity, for more than 10 qubits on devices that cannot measure points:
-        elsewhere points label better (docs/measured/flipped-bits.md).
+        How a shot is read. ``"tolerant"`` counts its flipped bits h and reads K = E[w^h], with the
+        w whose entries vary most relative to their errors; labels are not used. It is a different
+        kernel from the fidelity, for more than 10 qubits on devices that cannot measure points:
+        elsewhere points predict labels better (docs/measured/flipped-bits.md).
     """
 
     reading: str = "all-zero"

@@ -90,7 +90,7 @@ class Points:
         is the fidelity up to eight qubits, and the projected kernel above.
     calibration_shots : int, default=0
         Shots of the budget that are spent first, half of them on each of two reference states: all
-        qubits in 0, and all in 1. They tell the readout errors, which are then removed from the
+        qubits in 0, and all in 1. They measure the readout errors, which are then removed from the
         states; docs/explanation/points.md says how many are enough. 0 corrects nothing.
     settings : array of shape (settings, qubits), optional
         Pauli settings, 0, 1, 2 for X, Y, Z. The default draws them from the seed, or takes the
@@ -109,7 +109,7 @@ class Points:
         "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
         "intervals count the new points' own shots.",
     )
-    no_total_interval: ClassVar[str] = "they are not known where points are measured"
+    no_total_interval: ClassVar[str] = "they are not available when points are measured"
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -120,6 +120,9 @@ class Points:
                 "calibration_shots must be even, for half of them go to each of two circuits; got "
                 f"{count}, take {count + 1}."
             )
+        if self.settings is not None:  # an array could be neither compared nor hashed
+            rows = tuple(map(tuple, as_settings(self.settings).tolist()))
+            object.__setattr__(self, "settings", rows)
 
     def reads(self, measured: object) -> bool:
         """Whether it can read what another design has measured: any counts of points."""

@@ -42,7 +42,7 @@ class PredictionPrior:
     Parameters
     ----------
     error_rate : float, default=0.05
-        Chance, per point that it answers, of another class than endless shots would give.
+        Chance, per point that it answers, of another class than unlimited shots would give.
     audit : float, default=0.05
         Share of its answers that are measured all the same, drawn at random.
     least_audited : int, default=10
@@ -152,7 +152,7 @@ class FittedPrior:
 
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:
-    """What a prior says of points, worked out when it is first needed: a resumed run never does.
+    """What a prior says of points, computed when first needed: a resumed run never does.
 
     Attributes
     ----------

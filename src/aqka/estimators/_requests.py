@@ -65,9 +65,9 @@ class Request:
         """All shots of a request besides the training kernel."""
         return (self.shots or 0) * self.count
 
-    def session(self, purchase: Purchase, backend: Backend, reason: str) -> Any:
+    def session(self, purchase: Purchase, backend: Backend) -> Any:
         if self.trains:
-            return self._training(purchase, backend, reason)
+            return self._training(purchase, backend)
         if self.columns is not None:
             return EvenPairs(self, self.columns)
         design = purchase.design
@@ -75,21 +75,21 @@ class Request:
         # All points share the settings of the training points.
         return EvenPoints(self, design.settings_for(qubits_of(backend), purchase.seed, steers))
 
-    def _training(self, purchase: Purchase, backend: Backend, reason: str) -> Training:
+    def _training(self, purchase: Purchase, backend: Backend) -> Training:
         # A problem has labels; even shots do not look at them.
         even = np.where(np.arange(len(self.rows)) % 2, 1.0, -1.0)
         problem = Problem(even if self.labels is None else self.labels)
-        design, qubits = purchase.design, backend.n_qubits
+        design = purchase.design
         design.check_backend(backend, problem.n_points)
         session = Training(
             problem,
-            purchase.quoted(problem.n_points, qubits, design).shots + design.calibration_shots,
+            purchase.quoted(self.rows, backend).shots + design.calibration_shots,
             purchase.allocator,
             seed=purchase.seed,
             design=design,
-            n_qubits=qubits,
+            n_qubits=backend.n_qubits,
         )
-        session.reason = reason
+        session.reason = purchase.reason
         if self.labels is None and session.allocator.steers:
             raise InputError(
                 f"allocator {type(session.allocator).__name__} is steered by labels and there are "

@@ -20,7 +20,7 @@ from aqka.designs.resolve import as_prior, resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
-from aqka.planning.device import make_ceiling
+from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
@@ -52,6 +52,8 @@ class Purchase:
     design: Any = "auto"
     new_points: int | None = None
     prior: Any = "none"
+    reason: str = ""  # why it is this design, once that is settled
+    quote: Quote | None = None  # for which the design was chosen
 
     @classmethod
     def of(cls, estimator: Any) -> "Purchase":
@@ -60,41 +62,48 @@ class Purchase:
         given = estimator.get_params(deep=False)
         return cls(**{name: value for name, value in given.items() if name in names})
 
-    def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> tuple[Self, str]:
-        """Return it with a backend and a design, by default the better one, and why it is.
+    def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
+        """Return it with a backend and a design, by default the better one and why it is.
 
         Nothing is measured.
         """
         made = replace(self, backend=factory, design=design or Points())
         if design is not None:
-            return made, ""
+            return made
         probe, asked = made.make(X[:2]), made
         if self.budget is None:
             asked = replace(made, budget=Pairs().default_shots(len(X), 1))
-        quotes = (asked.quoted(len(X), X.shape[1], one) for one in (Pairs(), Points()))
+        # A layer takes next to no time, so both are quoted for the points' circuit: that of a pair
+        # is transpiled only if it is going to be run.
+        both = (Pairs(), Points())
+        quotes = {one.name: replace(asked, design=one).quoted(X, probe) for one in both}
         choice = resolve(
             allocator=self.allocator,
             n_points=max(2, len(X)),
             n_qubits=probe.n_qubits,
-            budget={one.design: one.total.shots for one in quotes},
+            budget={name: one.total.shots for name, one in quotes.items()},
             new_points=self.new_points,
             on_top=self.new_points is None,
             measures_pairs=probe.measures_pairs,
         )
-        return replace(made, design=choice.design), choice.reason
+        found = None if self.budget is None else quotes[choice.design.name]
+        return replace(made, design=choice.design, reason=choice.reason, quote=found)
 
     def make(self, X: Any, columns: Any = None) -> Backend:
         """Return the backend of points, once it is settled."""
         how = {"columns": columns, "seed": self.seed, "design": self.design.name}
         return as_backend(self.backend(X, self.feature_map, **how))
 
-    def quoted(self, n_points: int, n_qubits: int | None, design: Design) -> Quote:
-        """Return what the budget, or the default one, buys by a design."""
-        budget, calibration = self.budget, design.calibration_shots
-        if budget is None:
-            budget = design.default_shots(n_points, n_qubits or 1)
+    def quoted(self, X: NDArray[Any], backend: Backend) -> Quote:
+        """Return what the budget, or the default one, buys of the circuit that a backend runs."""
+        n_points, qubits, design = len(X), backend.n_qubits or X.shape[1], self.design
+        usage, kept = Usage.on(backend, design.name, qubits), self.quote
+        if kept and (kept.n_points, kept.depth, kept.tiles) == (n_points, usage.depth, usage.tiles):
+            return kept
+        budget = design.default_shots(n_points, qubits) if self.budget is None else self.budget
+        calibration = design.calibration_shots
         wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
-        return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish)
+        return quote(n_points, budget, n_qubits=qubits, wish=wish, **vars(usage))
 
 
 def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
@@ -191,39 +200,32 @@ class BoughtKernel(KernelSource):
     """Shots on a backend that a factory makes for each set of points."""
 
     takes_shots = True
+    _ceiling: Ceiling | None = None  # of fit and predictions together
 
     def __init__(self, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> None:
         # Settled first: the backend, the quote and the split are of a design.
-        self.X = X
-        self.purchase, self._chosen = purchase.settled(X, factory, as_design(purchase.design))
+        self.X, self.purchase = X, purchase.settled(X, factory, as_design(purchase.design))
         self.design: Design = self.purchase.design
-        self._qubits, budget = max(int(X.shape[1]), 2), purchase.budget
-        self._ceiling: Ceiling | None = None
-        if budget is not None:
-            self.quote = self.purchase.quoted(len(X), self._qubits, self.design)
-            if purchase.new_points is not None:  # then it is for predictions too
-                self._ceiling = make_ceiling(budget, self.design.name, n_qubits=self._qubits)
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
-        backend, design = self._backend(self.X), self.design
-        if self.quote is not None:
-            shots = self.quote.shots
-        else:
+        backend, design, purchase = self._backend(self.X), self.design, self.purchase
+        if purchase.budget is None:
             shots = design.default_shots(problem.n_points, backend.n_qubits or 1)
+        else:
+            self.quote = purchase.quoted(self.X, backend)
+            shots, each = self.quote.shots, self.quote.execution_seconds
+            if purchase.new_points is not None:  # then it is for predictions too
+                self._ceiling = make_ceiling(purchase.budget, design.name, execution_seconds=each)
+        shots += design.calibration_shots
         session = new_training(
-            backend,
-            problem,
-            shots + design.calibration_shots,
-            self.purchase.allocator,
-            design=design,
-            seed=self.purchase.seed,
+            backend, problem, shots, purchase.allocator, design=design, seed=purchase.seed
         )
-        session.reason = self._chosen
+        session.reason = purchase.reason
         spend = self._spend("fit", session, backend)
         drive(session, backend, replace(spend, on_round=on_round))
         self.session, self.directory = session, spend.directory  # type: ignore[assignment]
         explained = session.allocator.explain(session.table, problem)
-        self.reason = " ".join(filter(None, [self._chosen, explained]))
+        self.reason = " ".join(filter(None, [session.reason, explained]))
         return session.estimate()
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
@@ -249,7 +251,7 @@ class BoughtKernel(KernelSource):
 
     def _fit_prior(self, settings: PredictionPrior, head: FittedHead) -> FittedPrior:
         assert self.session is not None
-        qubits = self._backend(self.X).n_qubits or self._qubits
+        qubits = self._backend(self.X).n_qubits or self.X.shape[1]
         outputs = self.session.problem.outputs
         return settings.fit(head, outputs, self.X, self.purchase.feature_map, qubits)
 

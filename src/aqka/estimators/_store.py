@@ -87,9 +87,9 @@ class Store(Living):
     directory in it nothing is kept.
     """
 
-    def __init__(self, purchase: Purchase, reason: str) -> None:
+    def __init__(self, purchase: Purchase) -> None:
         super().__init__()
-        self._purchase, self._reason = purchase, reason
+        self._purchase = purchase
         self._directory: Any = purchase.directory
         design = purchase.design
         self.design, self.unit = design.name, design.unit
@@ -219,7 +219,7 @@ class Store(Living):
         backend = self._purchase.make(request.rows, request.columns)
         self.known.design = self._purchase.design.on(backend.lattice, backend.n_qubits)
         self._purchase = replace(self._purchase, design=self.known.design)
-        return Errand(request, request.session(self._purchase, backend, self._reason), backend)
+        return Errand(request, request.session(self._purchase, backend), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""

@@ -32,11 +32,11 @@ class Measured(TransformerMixin, Measuring):  # type: ignore[misc]
     shots_each: int | None = None
     _described = Measuring._described | {
         "test_budget": """int, optional
-    Shots for everything that is measured later; may be raised. The default is as many as were
-    spent on the first fit.""",
+    Shots for everything that is measured later; may be raised. By default, as many as the first
+    fit spent.""",
         "shots_each": """int, optional
-    Shots of each pair or point measured later. The default is what one had on average in the first
-    fit.""",
+    Shots of each pair or point measured later. By default, the average per pair or point in the
+    first fit.""",
     }
     _current = cast("Store | None", None)  # where it measured last
 
@@ -83,7 +83,7 @@ class Measured(TransformerMixin, Measuring):  # type: ignore[misc]
     def _store(self, rows: FloatArray, fitting: bool = False) -> Store:
         """Return where these points are or will be known, by this object or one it shares with.
 
-        A fit with new points alone begins anew, with a budget of its own.
+        Fitting on entirely new points starts over, with a budget of its own.
         """
         shared, purchase = self._sharing(), self._purchase()
         with shared.lock:  # threads that ask at once settle on one design
@@ -120,7 +120,7 @@ class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[
 
     Clones and copies share what was measured, so that a grid search or cross-validation measures
     once. In other processes they do so through ``directory``; without one they answer what they
-    know and buy nothing. A fit with new points alone begins anew.
+    know and buy nothing. Fitting on entirely new points starts over.
 
     Where points are measured, any entry of measured points is free. Up to eight qubits it is the
     same kernel, the fidelity, of states that are fitted to the counts; above it is a projected
@@ -152,7 +152,8 @@ class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[
         "budget": f"""{Measured._described["budget"]}
     For the first fit. The default is 16 shots a pair, or 16 · 2ⁿ a point of n qubits (at most 10
     count).""",
-        "design": f"""{Measured._described["design"]} As many new points are taken to follow.""",
+        "design": f"""{Measured._described["design"]} That assumes as many new
+    points as training points.""",
     }
 
     def transform(self, X: Any) -> FloatArray:
@@ -203,9 +204,9 @@ class QuantumFeatures(Measured):
     spends ``budget``, evenly; points that come later have ``shots_each`` shots out of
     ``test_budget``.
 
-    Do not put a ``StandardScaler`` behind it: it blows up the features that are nothing but shot
-    noise, and no transformer can see what follows it. ``shrink=True`` does the opposite. A fit
-    whose features are mostly noise warns.
+    Do not put a ``StandardScaler`` after it: it scales up features that are pure shot noise, and
+    no transformer can see what follows it. ``shrink=True`` does the opposite. A fit whose features
+    are mostly noise warns.
 
     Attributes
     ----------
@@ -248,7 +249,7 @@ class QuantumFeatures(Measured):
         return replace(super()._purchase(), design=Points(OPERATORS[self.operators]))
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
+        """Measure the points of X, or those that are not known yet; ``y`` is ignored."""
         super().fit(X)
         rows, store = self._fitted(X)
         states = store.known.reduced(rows)
@@ -257,7 +258,7 @@ class QuantumFeatures(Measured):
         if not self.shrink and np.median(signal) < 0.5:
             warnings.warn(
                 f"{np.sum(signal < 0.5)} of {len(signal)} features are more shot noise than "
-                "signal: a StandardScaler behind them would scale that noise up, and shrink=True "
+                "signal: a StandardScaler after them would scale that noise up, and shrink=True "
                 "scales it down.",
                 NoisyFeaturesWarning,
                 stacklevel=2,
@@ -298,6 +299,6 @@ def _new_store(rows: FloatArray, purchase: Purchase) -> Store:
         raise unknown_backend(purchase.backend)
     directory = None if purchase.directory is None else Path(purchase.directory).absolute()
     design = as_design(purchase.design) or as_design(design_of(directory) or "auto")
-    settled, reason = purchase.settled(rows, factory, design)
+    settled = purchase.settled(rows, factory, design)
     allocator.over(settled.design.unit)  # refused here if it is not for this design
-    return Store(replace(settled, allocator=allocator, directory=directory), reason)
+    return Store(replace(settled, allocator=allocator, directory=directory))

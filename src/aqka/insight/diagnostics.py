@@ -131,14 +131,6 @@ def diagnose_sensitivity(
     )
 
 
-def cross_validated_accuracy(
-    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
-) -> float | None:
-    """Return the share of held-out points that are right; None if a fold has no second class."""
-    right = cross_validated_right(kernel, labels, learner, problem)
-    return float(right.mean()) if right.size else None
-
-
 def cross_validated_right(
     kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> BoolArray:

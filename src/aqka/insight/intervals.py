@@ -111,7 +111,7 @@ def with_total_interval(
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
     if prediction.decided.reading is None:
-        raise InputError("total intervals are those of pairs; with design='points' leave total.")
+        raise InputError("total intervals exist only for pairs; with design='points', omit total.")
     if not np.array_equal(session.fit(chosen).alpha, prediction.head.alpha):
         raise InputError(
             "session and learner do not give the head of the prediction; pass the session it was "

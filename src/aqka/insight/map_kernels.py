@@ -1,6 +1,5 @@
 """The kernel of a trainable map: exactly, with its gradient, and the session that measures it."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from aqka.designs import Design, Pairs
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.projected import linear_projected_kernel, squared_distances
-from aqka.estimates.reduced_states import Operators, ReducedStates, given_states
+from aqka.estimates.reduced_states import Operators, given_states
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.fold_scores import has_classes
 from aqka.maths.alignment import alignment_slope, distance_slope, kernel_of_distances
@@ -37,54 +36,51 @@ class MapKernel:
             raise InputError("kernel of design must have locality 1 or 2 to be trained.")
         self.is_fidelity = self._projected is None
         self.design: Any = Pairs() if self.is_fidelity else wanted
+        self._found: tuple[Any, Operators] | None = None  # reduced states, once needed
 
-    @cached_property
     def _reduced(self) -> tuple[Any, Operators] | None:
-        """Return reduced states and what they are; None where the kernel is the fidelity."""
-        if self._projected is not None:
+        """Return reduced states and what they are, None of a fidelity; refuse what is too large."""
+        if not self.is_fidelity and self._found is None:
             operators = self._projected.operators(self.n_qubits)
-            return self.made.reduced(operators.edges), operators
-        if self.n_qubits > MAX_QUBITS:
+            self._found = self.made.reduced(operators.edges), operators
+        if self.is_fidelity and self.n_qubits > MAX_QUBITS:
             raise InputError(
                 f"feature_map has {self.n_qubits} qubits, and training in simulation takes at most "
                 f"{MAX_QUBITS}; call train_map with a backend as where and a budget, or train a "
                 "projected kernel: design=Points('projected')."
             )
-        return None
+        return self._found
 
     def simulates(self) -> bool:
         """Return whether it can be trained in simulation."""
         try:
-            _ = self._reduced
+            self._reduced()
         except InputError:
             return False
         return True
 
     def __call__(self, X: FloatArray, theta: FloatArray) -> FloatArray:
         """Return the exact kernel of some points at θ."""
-        if self._reduced is None:
+        reduced = self._reduced()
+        if reduced is None:
             return fidelities(self.made.simulated.states(X, theta))
-        states = self._states(X, theta)
+        states = given_states(reduced[0].expectations(X, theta), reduced[1])
         if self._projected.form == "linear":
             return linear_projected_kernel(states) / states.n_states
         return kernel_of_distances(squared_distances(states))
-
-    def _states(self, X: FloatArray, theta: FloatArray) -> ReducedStates:
-        assert self._reduced is not None
-        reduced, operators = self._reduced
-        return given_states(reduced.expectations(X, theta), operators)
 
     def alignment(
         self, X: FloatArray, theta: FloatArray, targets: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the alignment with some targets at θ, and its gradient."""
-        if self._reduced is None:
+        reduced = self._reduced()
+        if reduced is None:
             states = self.made.simulated.states(X, theta)
             overlaps = states.conj() @ states.T
             value, slope = alignment_slope(np.abs(overlaps) ** 2, targets)
             cotangents = (slope * overlaps.conj()) @ states
             return value, self.made.simulated.gradient(X, theta, states, cotangents)
-        found = self._states(X, theta)
+        found = given_states(reduced[0].expectations(X, theta), reduced[1])
         a, w = found.expectations, found.weights
         if self._projected.form == "linear":
             value, slope = alignment_slope(linear_projected_kernel(found), targets)
@@ -92,7 +88,7 @@ class MapKernel:
         else:  # D_ij = Σ w (a_i - a_j)²
             value, slope = distance_slope(squared_distances(found), targets)
             slopes = 2 * w * (slope.sum(axis=1)[:, None] * a - slope @ a)
-        return value, self._reduced[0].gradient(X, theta, slopes)
+        return value, reduced[0].gradient(X, theta, slopes)
 
     def session(
         self,

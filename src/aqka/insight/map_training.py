@@ -144,7 +144,7 @@ def train_map(
         measures every point, about 30 shots each. ``"auto"`` trains the latter above 24 qubits.
     **spend
         On a backend, the fields of :class:`~aqka.runs.Spend`. With ``directory`` training survives
-        a crash at any instant: calling again with the same arguments goes on where it stopped.
+        a crash at any instant: the same call resumes where it stopped.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def nested_scores(
     seed: int = 0,
     spending: Spending | None = None,
 ) -> tuple[FoldScores, ...]:
-    """Score the best common scale and the trained map, both found anew in every fold.
+    """Score the best common scale and the trained map, both found afresh in every fold.
 
     With ``spending``, the last score is that of the trained map with simulated shots.
     """

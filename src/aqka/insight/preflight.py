@@ -78,7 +78,7 @@ def preflight(
     on_step : callable, optional
         Called with a word after each of ``count_steps`` steps.
     trainable : MapKernel, optional
-        The map to train and its kernel, for points ``X``; scored beside a common scale.
+        The map to train and its kernel, for points ``X``; scored along with a common scale.
     """
     angles = as_data(X)
     plain_X = angles if columns is None else as_data(columns, "columns")

@@ -49,7 +49,7 @@ class Preflight(Shown):
         that a linear model of the data explains, and how long all features take here.
     training
         For a trainable map, the best common scale and the trained map, at the budget too where
-        there is one; they are found anew in every fold.
+        there is one; they are found afresh in every fold.
     """
 
     n_points: int
@@ -198,7 +198,7 @@ def _computable(found: Preflight, seconds: float) -> str:
     plain, took = found.best_plain, "less than a second" if seconds < 1 else f"{seconds:.0f} s"
     gap = difference(found.own, plain)
     return (
-        f"Don't buy: these features can be computed here in {took}: do not buy shots for them. "
+        f"Don't buy: these features can be computed here in {took} without any shots. "
         f"Computed, their kernel has {found.a_metric} of {found.own}, "
         f"{'' if gap.clear else 'not '}clearly better than {plain.name} ({plain}; {gap}); "
         f"guessing has {found.guessing.means[0]:.2f}."

@@ -183,7 +183,7 @@ class Scan:
     scores: list[FoldScores]
     nested: FoldScores
     """Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
-    out: an estimate for the winner that choosing it has not flattered. One repetition of the folds:
+    out: an estimate for the winner that choosing it has not inflated. One repetition of the folds:
     judging every candidate again and again is most of the work."""
 
     @property

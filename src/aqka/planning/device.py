@@ -129,9 +129,11 @@ HERON = DeviceModel()
 """IBM's Heron devices."""
 
 
-def circuit_depth(backend: Backend) -> int | None:
-    """Return the depth of a backend's transpiled circuit; None where it transpiles nothing."""
-    return None if backend.circuit is None else max(1, int(backend.circuit.depth()))
+def device_facts(backend: Backend) -> dict[str, Any]:
+    """Return what a backend tells a quote; the depth is None where it transpiles nothing."""
+    depth = None if backend.circuit is None else max(1, int(backend.circuit.depth()))
+    device = HERON.with_rep_delay(backend.rep_delay)
+    return {"depth": depth, "tiles": backend.n_tiles, "device": device}
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,8 @@ class Usage:
     @classmethod
     def on(cls, backend: Backend, design: str, n_qubits: int = 4) -> "Usage":
         """Return that of a backend: its depth, tiles and ``rep_delay`` where it says them."""
-        depth = circuit_depth(backend) or zz_depth(max(2, n_qubits), design)
-        return cls(HERON.with_rep_delay(backend.rep_delay), depth, backend.n_tiles)
+        facts = device_facts(backend)
+        return cls(**facts | {"depth": facts["depth"] or zz_depth(max(2, n_qubits), design)})
 
     @property
     def execution_seconds(self) -> float:

@@ -254,10 +254,10 @@ def quote(
     tiles: int = 1,
     wish: Wish = TRAINING_ALONE,
 ) -> Quote:
-    """Quote a run: the training kernel, and all that is wanted beside it.
+    """Quote a run: the training kernel and everything bought with it.
 
-    Unless the wish names a design, it is the one that labels better for what the budget buys of
-    each, as in a run.
+    Unless ``wish`` names a design, it is the one that predicts labels better for the budget, as in
+    a run.
 
     Parameters
     ----------

@@ -76,9 +76,9 @@ def _accuracy(report: RunReport) -> str:
     tested = report.tested
     if tested is None:
         known = [r.accuracy for r in report.rounds if r.accuracy is not None]
-        missing = "No test points are predicted"
+        missing = "No test points have been predicted"
         if report.state != "finished":
-            missing = "The test points are not predicted yet"
+            missing = "The test points have not been predicted yet"
         said = f"{missing}; cross-validation on the training points gives"
         return f"{said} {known[-1]:.3f}." if known else ""
     words = tested.accuracy_words(report.guess)
@@ -104,9 +104,9 @@ def _steering(report: RunReport) -> str:
     error = "" if found.error is None else f" ± {found.error:.2f}"
     worth = "No: spreading the shots evenly would have been better for the predictions."
     if found.error is None:
-        worth = "How sure the comparison is was not worked out."
+        worth = "The uncertainty of this comparison was not computed."
     elif not found.sure:
-        worth = "No difference that matters or stands out from noise."
+        worth = "No difference that matters or can be told from noise."
     elif found.ratio < 1:
         worth = f"Yes: evenly spread, {1 / found.ratio:.2f} times as many shots would be needed."
     return (
@@ -122,7 +122,7 @@ def advice(report: RunReport) -> list[str]:
     if report.state == "finished":
         return _cannot_learn(report) or _take_the_plain_model(report) or _more_shots(report)
     left = report.budget - report.table.total
-    what = f"{left:,} shots are left" if left else "the test points are still to be predicted"
+    what = f"{left:,} shots are left" if left else "the test points have not been predicted yet"
     how = "aqka resume continues it."
     if not report.study_text:
         how = "It was started from Python: call acquire() again with the same arguments."
@@ -221,7 +221,7 @@ class Verdict(NamedTuple):
 def decide(report: RunReport) -> Verdict:
     """Return what became of a run; the first rule that holds decides.
 
-    1. The test points are not predicted: open.
+    1. The test points have not been predicted: open.
     2. The run is not better than guessing (the majority class, or the mean of a regression) by
        the paired test (p < 0.05): not shown to be better than guessing.
     3. A plain model is better by the same test, its p-value times the number of plain models: a
@@ -230,7 +230,7 @@ def decide(report: RunReport) -> Verdict:
     """
     tested, plain = report.tested, report.best_plain
     if tested is None:
-        missing = f"the run is {report.state} and its test points are not predicted yet"
+        missing = f"the run is {report.state} and its test points have not been predicted"
         if report.state == "finished":
             missing = "the run has only trained and has predicted no test points"
         if can_learn(report) is False:

@@ -142,7 +142,7 @@ class Chart:
     def add_level(self, y: float, name: str) -> None:
         """Draw a dashed line right across, and name it in the legend where it has a name."""
         self.marks.append(Curve("level", self._path([self.x.low, self.x.high], [y, y])))
-        if name:  # in the legend, for beside the line it would stand in what is drawn
+        if name:  # in the legend: next to the line it would overlap what is drawn
             self.legend.append(("level", name))
 
     def _path(self, xs: Sequence[float], ys: Sequence[float]) -> str:

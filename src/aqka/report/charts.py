@@ -130,11 +130,8 @@ def concentration(report: RunReport) -> Chart:
     chart = lorenz_chart("Concentration", "pairs", "sum")
     chart.note = "The further a curve hangs below the line, the fewer pairs hold most of the sum."
     chart.add_line([0, 1], [0, 1], "even")
-    shots, sensitivity = report.measured.shots, report.measured.sensitivity
-    for values, look, name in (
-        (sensitivity, "c4 dashed", "sensitivity |g|"),
-        (shots, "c2", "shots"),
-    ):
+    drawn = {"sensitivity |g|": report.measured.sensitivity, "shots": report.measured.shots}
+    for (name, values), look in zip(drawn.items(), ("c4 dashed", "c2"), strict=True):
         if values is not None:
             curve, spread = lorenz_curve(values), gini(values.astype(np.float64))
             chart.add_line(*curve, look, f"{name}, Gini {spread:.3f}")

@@ -34,7 +34,7 @@ class Measured:
     eigenvalues: FloatArray = field(default_factory=lambda: np.zeros(0))  # of K̂, falling
     noise_floor: float = 0.0  # the largest that shot noise alone can reach; 0 if it is not known
     sensitivity: FloatArray | None = None  # |g| of each pair; None without labels
-    kernel: FloatArray | None = None  # K̂ of points, where it is worked out
+    kernel: FloatArray | None = None  # K̂ of points, where it is computed
     errors: FloatArray | None = None  # standard errors of its entries
     by_setting: list[tuple[str, int]] = field(default_factory=list)  # letters and shots, of points
     is_fidelity: bool = True  # and not a projected kernel
@@ -130,7 +130,7 @@ def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured
         return Measured(table, "point", shots, by_setting=by_setting, sentences=words, **more)
 
     if table.n_points > MAX_ASSESSED_POINTS:
-        return found(f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here.")
+        return found(f"Above {MAX_ASSESSED_POINTS} points the kernel is not computed here.")
     try:
         estimate = read()
     except InputError:

@@ -118,9 +118,7 @@ class RunReport:
     @property
     def timed(self) -> bool:
         """Whether the backend reported QPU time; a simulator has none."""
-        return any(
-            row["actual"] is not None for row in self.usage if row["figure"] == "QPU seconds"
-        )
+        return {row["figure"]: row["actual"] for row in self.usage}.get("QPU seconds") is not None
 
     @property
     def exact_rival(self) -> Rival | None:
@@ -245,10 +243,8 @@ def _trained(run: StudyRun) -> dict[str, Any]:
         measured = measured_points(
             table, lambda: session.estimate() if head is None else head.estimate
         )
-        return {
-            "measured": measured,
-            "rounds": progress.summarise_rounds(history, empty_table(history)),
-        }
+        rounds = progress.summarise_rounds(history, empty_table(history))
+        return {"measured": measured, "rounds": rounds}
     labels, learner = class_labels_of(run.study, run.points), learner_of(run.study)
     is_small, fewer, steered = table.n_points <= progress.MAX_ASSESSED_POINTS, [], None
     if table.total and landmarks is None:
@@ -297,9 +293,9 @@ def _no_wide(run: StudyRun) -> str:
     if run.session.table.n_points > progress.MAX_ASSESSED_POINTS:
         return f"above {progress.MAX_ASSESSED_POINTS} training points they take minutes"
     if isinstance(run.found, Prediction) and run.found.by_prior is not None:
-        return "they are not known of points that the prior answers"
+        return "they are not available for points answered by the prior"
     if run.study.sentinels.mitigate:
-        return "they are known for a kernel as it was measured, and this one is mitigated"
+        return "they are available only for an unmitigated kernel, and this one is mitigated"
     return ""
 
 
@@ -350,41 +346,27 @@ def _notes(run: StudyRun, trained: dict[str, Any], exact: ExactKernel) -> list[s
     measured, most = trained["measured"], progress.MAX_ASSESSED_POINTS
     n_points = run.session.table.n_points if "diagnostics" in trained else 0
     unsound = run.session.done and predictions is not None and not predictions.sound
-    left_out = [
-        (
-            n_points > most,
-            f"Above {most} training points the report leaves out what takes minutes: "
-            "cross-validated accuracy, the curve of fewer shots, the error of the comparison with "
-            "even shots, and intervals that count the training shots.",
+    left_out = {
+        f"Above {most} training points the report leaves out what takes minutes: "
+        "cross-validated accuracy, the curve of fewer shots, the error of the comparison with "
+        "even shots, and intervals that count the training shots.": n_points > most,
+        f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the same "
+        "reason.": n_points > MAX_ROUNDS_POINTS,
+        "The allocator completes rows from landmarks; the comparison with even shots is not "
+        "computed for it.": run.session.landmarks is not None and measured.seen > 0,
+        "Missing values of features were filled with the median of the training points "
+        '(data.missing = "median").': run.study.data.missing == "median",
+        f"The exact kernel is not simulated: {exact.unknown}.": exact.unknown,
+        "The exact kernel shown is the fidelity kernel, not the one measured.": (
+            not exact.unknown and not measured.is_fidelity
         ),
-        (
-            n_points > MAX_ROUNDS_POINTS,
-            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
-            "same reason.",
+        "The run does not keep the user's columns: plain models see the features.": (
+            run.points.train_columns is None
         ),
-        (
-            run.session.landmarks is not None and measured.seen > 0,
-            "The allocator completes rows from landmarks; the comparison with even shots is not "
-            "worked out for it.",
-        ),
-        (
-            run.study.data.missing == "median",
-            "Missing values of features were filled with the median of the training points "
-            '(data.missing = "median").',
-        ),
-        (exact.unknown, f"The exact kernel is not simulated: {exact.unknown}."),
-        (
-            not exact.unknown and not measured.is_fidelity,
-            "The exact kernel shown is the fidelity kernel, not the one measured.",
-        ),
-        (
-            run.points.train_columns is None,
-            "The run does not keep the user's columns: plain models see the features.",
-        ),
-        (unsound, "The test points are left out: the ledger of the predictions is not sound."),
-    ]
+        "The test points are left out: the ledger of the predictions is not sound.": unsound,
+    }
     given = [inert(why, 300)] if isinstance(why, str) else []
-    return [*given, *_about_design(run.history), *(note for holds, note in left_out if holds)]
+    return given + _about_design(run.history) + [note for note, so in left_out.items() if so]
 
 
 def _names(ids: Iterable[Any]) -> list[str]:

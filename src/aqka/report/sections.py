@@ -64,10 +64,14 @@ def run_sections(report: RunReport) -> list[Section]:
         (name, "sound" if history.sound else "NOT sound", inert(history.summary, 300))
         for name, history in report.ledgers.items()
     ]
+    tested = report.tested
+    values = _values(tested) if isinstance(tested, ValueResults) else {}
+    classes = _classes(tested) if isinstance(tested, ClassResults) else {}
     study = "\n".join(inert(line, MAX_LINE) for line in report.study_text.splitlines())
     found = [
-        Section("rivals", "Beside other models", _rivals(report)),
-        _test_points(report),
+        Section("rivals", "Compared with other models", _rivals(report)),
+        Section("values", "Test points", values),
+        Section("test_points", "Test points", classes),
         Section("maps", maps_heading, {"panels": panels, "pairs": pairs} if panels else {}),
         Section("charts", "Round by round", _charts(report, by_round)),
         Section("charts", charts_heading, _charts(report, measured)),
@@ -110,13 +114,6 @@ def _rivals(report: RunReport) -> dict[str, Any]:
         "exact": report.exact_rival is not None,
         "sampled": sampled if fewest < n_train else "",
     }
-
-
-def _test_points(report: RunReport) -> Section:
-    if isinstance(report.tested, ValueResults):
-        return Section("values", "Test points", _values(report.tested))
-    classes = {} if report.tested is None else _classes(report.tested)
-    return Section("test_points", "Test points", classes)
 
 
 def _classes(found: ClassResults) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The test points of a run: what was predicted, how sure, how good, and beside other models."""
+"""The test points of a run: what was predicted, how sure, how good, and against other models."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
@@ -104,7 +104,7 @@ class ClassResults(PointResults):
     metric: ClassVar = "accuracy"
     guess: ClassVar = "majority class"
     detail: ClassVar = "–"
-    detail_heading: ClassVar = "only it right : only the run right"
+    detail_heading: ClassVar = "right only here : right only in the run"
     test_words: ClassVar = "by the exact McNemar test"
     sign: ClassVar = 1  # of a better score
 
@@ -146,7 +146,7 @@ class ClassResults(PointResults):
         return f"{self.score:.3f} on {len(self.truth)} test points"
 
     def accuracy_words(self, guess: Rival) -> list[str]:
-        """Return the accuracy beside that of the majority class, in sentences."""
+        """Return the accuracy against that of the majority class, in sentences."""
         against, how = guess.against, "not shown to be better than"
         assert isinstance(against, PairedShares)
         if guess.worse or guess.better:
@@ -258,7 +258,7 @@ class ValueResults(PointResults):
         )
 
     def accuracy_words(self, guess: Rival) -> list[str]:
-        """Return the error beside that of the training points' mean, in sentences."""
+        """Return the error against that of the training points' mean, in sentences."""
         median = float(np.median(np.abs(self.value - self.truth)))
         return [
             f"{capital(self.score_words)}.",

@@ -1,4 +1,4 @@
-"""What a run used: shots, QPU time and money beside its quote, and the circuit it ran."""
+"""What a run used: shots, QPU time and money against its quote, and the circuit it ran."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -14,7 +14,7 @@ from aqka.study.schema import Study
 MAX_DRAWN_QUBITS = 16
 MAX_DRAWING = 20_000  # characters
 MAX_LISTED = 20  # kinds of gates, places, calibrations
-FOLD = 110  # columns of the drawing, after which it goes on below
+FOLD = 110  # columns of the drawing, after which it continues below
 
 BUILT_IN_WORDS = {
     "zz": "ZZ map, neighbours coupled",
@@ -125,7 +125,7 @@ def _columns(name: str, width: int, repetitions: int) -> list[dict[int, str]]:
 
 
 def _draw(columns: list[dict[int, str]], width: int) -> str:
-    """Return a circuit as lines, one for each qubit, that go on below where they are long."""
+    """Return a circuit as lines, one for each qubit, that continue below where they are long."""
     names = [f"q{k}: " for k in range(width)]
     size = max(map(len, names))
     blocks, lines = [], [name.ljust(size) for name in names]

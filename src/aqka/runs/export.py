@@ -78,7 +78,7 @@ class Recorded(NamedTuple):
     landmarks
         The rows that were measured, where the others are reconstructed.
     calibration
-        Counts of the reference states, which tell the readout errors
+        Counts of the reference states, which measure the readout errors
         (``aqka.estimates.readout.confusion_matrices``); None without a calibration.
     """
 

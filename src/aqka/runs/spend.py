@@ -22,10 +22,10 @@ _SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show how many shots are spent by whatever spends some in the block.
+    """Show progress for every run that spends shots inside the block.
 
-    As a bar in a terminal or a notebook, else as lines on the standard error. It reaches runs
-    inside pipelines, searches and other libraries' models, in the thread that it is used in.
+    A bar in a terminal or a notebook, otherwise lines on standard error. This covers runs inside
+    pipelines, searches and other libraries' models, in the thread that uses it.
     """
     before = _SHOWN.set(True)
     try:

@@ -31,8 +31,8 @@ class Values(Shown):
     f : array
         The values; with more than two classes a column each.
     low, high : array
-        Interval for the f that endless shots on the points would give, with the fitted model taken
-        as given.
+        Interval for the f that unlimited shots on the points would give, with the fitted model
+        taken as given.
     shots : array of int
         Shots spent on each point.
     level : float
@@ -78,7 +78,7 @@ class Prediction(Values):
     labels : array
         The settled class, or the most likely one of a point that is still open.
     settled : array of bool
-        Whether the class is settled at the error rate; the budget ended before the others were.
+        Whether the class is settled at the error rate; the rest were open when the budget ran out.
     could_flip : array of bool, optional
         Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
@@ -334,5 +334,6 @@ def predict(
     check_level(level)
     session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed, prior=prior)
     head.estimate.design.check_backend(backend, session.n_points, head)
+    backend.settle_on(head.estimate.design.name)
     drive(session, backend, Spend(**spend))
     return session.result(level)

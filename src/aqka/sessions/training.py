@@ -346,8 +346,8 @@ def acquire(
         ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels
         (:func:`~aqka.designs.resolve.resolve`); ``reason`` of the session says why.
     new_points : int, optional
-        Points to be predicted later on with as many shots each; ``"auto"`` counts them. By default
-        as many as there are for training.
+        Number of points to predict later, with the same shots each; used by ``"auto"``. Defaults to
+        the number of training points.
     ridge, C, reading, true_kernel : default=0.01, 5.0, "fair", None
         Two floats, a str or Reading, and an array; see :class:`~aqka.Problem`. Not needed where
         ``y`` is one.
@@ -357,8 +357,8 @@ def acquire(
         Seed of every draw.
     **spend
         The fields of :class:`~aqka.runs.Spend`. With ``directory`` a run survives a crash at any
-        instant: calling again with the same arguments goes on where it stopped, and a finished run
-        is returned without a shot.
+        instant: the same call resumes where it stopped, and returns a finished run without
+        spending a shot.
 
     Examples
     --------
@@ -422,4 +422,5 @@ def new_training(
         n_qubits=backend.n_qubits or backend.flipped_bits,
     )
     session.reason = choice.reason
+    backend.settle_on(session.design.name)
     return session

@@ -90,7 +90,7 @@ def resume(
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> StudyRun:
-    """Go on with a study's run, from its directory alone; a ``ceiling`` replaces the study's."""
+    """Resume a study's run, from its directory alone; a ``ceiling`` replaces the study's."""
     prepared = store.prepared(allow_code=allow_code)
     spending = _Spending(quoting.make_offer(prepared, store.results), ceiling, new=False)
     spending.confirm(watcher)
@@ -152,7 +152,7 @@ class _Spending:
         )
 
     def train_map(self, store: RunStore, watcher: Watcher, held: ExitStack) -> None:
-        """Train the map on shots, where it is, and go on with it; a resumed run trains the rest.
+        """Train the map on shots, where it is, and then use it; a resumed run trains the rest.
 
         Its file is written last: a run that has it has a trained map.
         """

@@ -119,8 +119,8 @@ def check_unused(directory: Path) -> None:
             return
     if (directory / STUDY_NAME).exists():
         raise InputError(
-            f"{where} already holds a run; go on with it by 'aqka resume {where}', or name another "
-            "with --output."
+            f"{where} already holds a run; continue it with 'aqka resume {where}', or name "
+            "another with --output."
         )
     raise InputError(f"{where} is not empty; name another with --output.")
 
@@ -185,7 +185,7 @@ def hold_run(directory: Path) -> Iterator[None]:
         held = FileLock(directory / LOCK_NAME, timeout=0).acquire()
     except Timeout:
         raise LedgerError(
-            f"another process is at work on {where}; look with 'aqka watch'."
+            f"another process is using {where}; follow it with 'aqka watch'."
         ) from None
     except OSError as error:
         raise InputError(f"cannot write in {where}: {error.strerror}.") from None

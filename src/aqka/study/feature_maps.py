@@ -82,7 +82,7 @@ def n_features(study: "Study", circuit: "QuantumCircuit | None") -> int:
 
 
 def trained_parameters(study: "Study", circuit: "QuantumCircuit") -> list[Any]:
-    """Return the parameters of a study's circuit that it trains, beside the data's."""
+    """Return the parameters of a study's circuit that it trains, apart from the data's."""
     train = study.feature_map.train
     if train is None or train.parameters is None:
         return []

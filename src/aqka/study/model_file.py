@@ -125,7 +125,7 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
 
 
 def load_model(path: str | Path) -> SavedModel:
-    """Read a model file, which may be anyone's: sizes and types are checked, nothing is run.
+    """Read a model file safely, whoever wrote it: sizes and types are checked, no code is run.
 
     Parameters
     ----------

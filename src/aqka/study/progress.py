@@ -12,7 +12,7 @@ from aqka.backends.runtime import ask_service
 from aqka.core.plans import Landmarks, UnitTable
 from aqka.designs import PairEstimate, measured_by
 from aqka.errors import InputError, JobError, TransientError
-from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, gini
+from aqka.insight.diagnostics import Diagnostics, cross_validated_right, gini
 from aqka.planning.quotes import CALIBRATION, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History, fold
@@ -204,7 +204,8 @@ def make_assess(study: Study, points: Points, last: Diagnostics | None = None) -
         if labels is None or table.n_points > MAX_ASSESSED_POINTS:
             return spread, None
         kernel = PairEstimate(table, problem, landmarks).kernel
-        return spread, cross_validated_accuracy(kernel, labels, learner, problem)
+        right = cross_validated_right(kernel, labels, learner, problem)
+        return spread, float(right.mean()) if right.size else None
 
     return assess
 

@@ -13,7 +13,7 @@ from aqka.designs import Pairs, Points, as_design
 from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import Budget, Shots, as_budget, divided, duration
-from aqka.planning.device import HERON, DeviceModel, Usage, circuit_depth, make_ceiling
+from aqka.planning.device import HERON, DeviceModel, Usage, make_ceiling, device_facts
 from aqka.planning.quotes import SENTINELS, Quote, Wish, quote
 from aqka.planning.split import ROTATION_LAYERS
 from aqka.runs.spend import Ceiling
@@ -38,9 +38,7 @@ def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offe
     backends = make_backends(prepared)
     quoted = read_stored(Quote, (stored or {}).get("quote"))
     if quoted is None:
-        device = HERON.with_rep_delay(backends.train.rep_delay)
-        depth, tiles = circuit_depth(backends.train), backends.train.n_tiles
-        quoted = study_quote(prepared, depth, device, tiles)
+        quoted = study_quote(prepared, **device_facts(backends.train))
     # What else is made for the run is for the same device.
     study = prepared.study.on(backends.train.name)
     return Offer(replace(prepared, study=study), backends, quoted)
@@ -203,8 +201,8 @@ def under_ceiling(
     if in_time and (ceiling.shots is None or total.shots <= ceiling.shots):
         return ceiling, quoted
     words = (
-        f"All in all at most {total.shots:,} shots and {duration(total.qpu_seconds)} of QPU time "
-        f"are quoted, more than the ceiling of {inert(ceiling.words)}: the run stops there, keeps "
-        "what it has, and can be resumed with a higher one."
+        f"The quote, up to {total.shots:,} shots and {duration(total.qpu_seconds)} of QPU time, "
+        f"exceeds the ceiling of {inert(ceiling.words)}: the run will stop there, keep what it "
+        "has, and can be resumed with a higher one."
     )
     return ceiling, replace(quoted, warnings=(*quoted.warnings, words))

@@ -1,4 +1,4 @@
-"""What a finished study has to say: accuracy, models without shots beside it, and what was used."""
+"""What a finished study has to say: its accuracy, models without shots, and what was used."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -44,7 +44,7 @@ MAX_AMPLITUDES = 2**22  # of all states together: 64 MB, two seconds
 
 
 def results_of(run: StudyRun, noise: Mitigation | None, quoted: Quote) -> dict[str, Any]:
-    """Return how well the head did, models beside it, what was used, and the run's history."""
+    """Return how well the head and other models did, what was used, and the run's history."""
     study, points, session, head = run.study, run.points, run.session, run.head
     assert head is not None
     table, problem, assess = session.table, session.problem, None
@@ -169,7 +169,7 @@ def _scores(run: StudyRun) -> dict[str, Any]:
 def prior_facts(
     found: Values | None, points: Points, X: FloatArray, truth: Sequence[Any] | None = None
 ) -> dict[str, Any] | None:
-    """Return what a prior answered, its audit, and how a model without a shot does beside it.
+    """Return what a prior answered, its audit, and how a model without a shot compares.
 
     None where there is no prior. ``X`` are the predicted points, as the circuits take them, and
     ``truth`` their classes, None of those it is not known of.
@@ -306,7 +306,7 @@ class ExactKernel:
     predicted: list[Any] | None = None  # of the test points; None where they are too many
     n_trained: int = 0
     learns: bool | None = None  # better than guessing by two standard errors; None: unknown
-    words: str = "a class has too few training points to judge it"  # how it does beside guessing
+    words: str = "a class has too few training points to judge it"  # how it compares with guessing
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class Beside:
 
 
 def models_beside(study: Study, points: Points, feature_map: FeatureMap) -> Beside:
-    """Work out the models beside a study's run; plain ones see the user's own columns."""
+    """Compute the models to compare a study's run with; plain ones see the user's own columns."""
     exact = exact_kernel(study, points, feature_map)
     if not len(points.test):
         return Beside(exact)

@@ -299,7 +299,7 @@ def validate_run(store: RunStore, n_points: int = 20) -> Validation:
     """Compare some of a run's training points with their exact states."""
     where = inert(store.directory, 300)
     if store.training is None:
-        raise InputError(f"{where} has measured nothing yet; 'aqka resume' goes on with it.")
+        raise InputError(f"{where} has measured nothing yet; 'aqka resume' continues it.")
     session = begun_session(store.begun(), store.training)
     if session.design.counts_entries:
         raise InputError(

@@ -32,6 +32,7 @@ from aqka_research.sweep.store import Cell, Result, stable_name
 
 TRAIN, TEST, SEEDS, SHOTS = 80, 90, 3, 10
 GAIN = 0.9
+OUR_REPEATS = 3  # of a race: ours takes milliseconds, and its first call more than the others
 DEVELOPMENT = ("planted, 3 qubits", "breast cancer, 4 qubits", "wine, 4 qubits")
 HELD_OUT = (
     "planted, 4 qubits",
@@ -315,10 +316,12 @@ def race(cell: Cell) -> Result:
     optimizers = require("qiskit_machine_learning.optimizers", "qiskit-ml")
     task, n, steps = draw(cell["task"], cell["seed"]), cell["points"], cell["steps"]
     X, y = task.X[:n], task.y[:n]
-    begun = time.process_time()
-    made = as_trainable(task.made.circuit, X.shape[1], task.made.trainable)
-    align(MapKernel(made), X, y, task.start, max_steps=steps)
-    ours = time.process_time() - begun
+    ours = np.inf
+    for _ in range(OUR_REPEATS):
+        begun = time.process_time()
+        made = as_trainable(task.made.circuit, X.shape[1], task.made.trainable)
+        align(MapKernel(made), X, y, task.start, max_steps=steps)
+        ours = min(ours, time.process_time() - begun)
     kernel = kernels.TrainableFidelityStatevectorKernel(
         feature_map=task.made.circuit, training_parameters=task.made.trainable
     )
@@ -342,20 +345,26 @@ def shots_to(gains: FloatArray, level: float) -> float:
 
 def _ratio(gains: FloatArray, ours: FloatArray, level: float) -> str:
     """Return how many times the shots of ours a method needs, with a 68 % bootstrap interval."""
+    middle, own = shots_to(gains, level), shots_to(ours, level)
+    if not np.isfinite(middle):
+        return "not reached"
+    if not np.isfinite(own):
+        return "ours not reached"
+    if gains is ours:
+        return "1 ×"
     rng, found = np.random.default_rng(0), []
     for _ in range(200):
         some = rng.integers(0, len(ours), len(ours))
         found.append(shots_to(gains[some], level) / shots_to(ours[some], level))
-    middle = shots_to(gains, level) / shots_to(ours, level)
-    if not np.isfinite(middle):
-        return "not reached"
     low, high = np.nanquantile(found, [0.16, 0.84], method="nearest")
-    return f"{middle:.0f} × ({low:.0f} to {high:.0f})"
+    most = f"to {high:.0f}" if np.isfinite(high) else "or more"
+    return f"{middle / own:.0f} × ({low:.0f} {most})"
 
 
 def page(run: PageRun) -> list[str]:
     """Train the held-out tasks by every method, and write the page."""
-    names = run.pick(HELD_OUT, HELD_OUT[:1], HELD_OUT[:1])
+    names = run.pick(HELD_OUT, DEVELOPMENT[:1], DEVELOPMENT[:1])
+    kind = run.pick("Held-out", "Development", "Development")
     methods = run.pick(list(METHODS), list(METHODS), [OURS, REFERENCE])
     seeds, share = run.pick(SEEDS, 1, 1), run.pick(1.0, 0.1, 0.05)
     runs = [(name, seed) for name in names for seed in range(seeds)]
@@ -387,24 +396,27 @@ def page(run: PageRun) -> list[str]:
         timed = run.cells(race, [{"task": name, "seed": 0} | settings for name in names])
         for name, one in zip(names, timed, strict=True):
             ours, theirs = one["ours"], one["theirs"]
-            speed.append((name, f"{ours:.2f} s", f"{theirs:.1f} s", times(theirs / ours)))
+            speed.append((name, f"{ours:.3g} s", f"{theirs:.3g} s", times(theirs / ours)))
     exact, start = (mean_and_error(o[k] for o in curves[OURS]) for k in ("exact", "start"))
     return [
         "# Kernel alignment: what training a feature map costs",
-        f"{len(names)} held-out tasks, {seeds} seeds each, {TRAIN} training points; a circuit that "
+        f"{kind} tasks ({len(names)}), {seeds} seeds each, {TRAIN} training points; a circuit that "
         "loads the data three times around two trainable layers. Step lengths of all methods were "
-        "chosen on other tasks. *Gain* is the alignment that was gained, relative to L-BFGS on "
-        f"exact kernels; the same SPSA on exact kernels gets {whole:.2f} of it, and the table says "
-        f"at how many shots the mean curve has {GAIN:.0%} of that. In brackets a 68 % bootstrap "
-        "interval over tasks and seeds. Accuracy is that of an SVM on test points with the exact "
-        f"kernel of the last θ; it is {start} at θ₀ and {exact} after L-BFGS. Methods with the SVC "
-        "loss do not maximise the alignment, so look at their accuracy. The best classical model "
-        "on the same points ([of three](classical.md), for each task in hindsight) and the "
-        "majority class need no circuit; their errors are over tasks.",
+        "chosen on the development tasks. *Gain* is the alignment that was gained, relative to "
+        f"L-BFGS on exact kernels; the same SPSA on exact kernels gets {whole:.2f} of it, and the "
+        f"table says at how many shots the mean curve has {GAIN:.0%} of that. In brackets a 68 % "
+        "bootstrap interval over tasks and seeds. Accuracy is that of an SVM on test points with "
+        f"the exact kernel of the last θ; it is {start} at θ₀ and {exact} after L-BFGS. Methods "
+        "with the SVC loss do not maximise the alignment, so look at their accuracy. The best "
+        "classical model on the same points (for each task in hindsight, of three of the "
+        "[four models](classical.md), without the Gaussian process) and the majority class need no "
+        "circuit; their errors are over tasks.",
         table(("method", "shots", "times ours", "gain in the end", "test accuracy"), rows),
         "## Exact training",
-        "Processor time of a few iterations of L-BFGS, the same number on both sides: adjoint "
-        "gradients here, Qiskit's `QuantumKernelTrainer` with its exact kernel and differences "
-        "there.",
+        "Processor time of a few iterations of L-BFGS, at most as many on both sides: the "
+        f"alignment and its adjoint gradients here (the best of {OUR_REPEATS} runs), Qiskit's "
+        "`QuantumKernelTrainer` with its SVC loss, its exact kernel and differences there (one "
+        "run). The losses differ, so the ratio is that of two ways to train, not of one "
+        "computation.",
         table(("task", "train_map", "Qiskit's trainer", "ratio"), speed),
     ]

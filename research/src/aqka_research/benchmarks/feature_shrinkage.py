@@ -20,6 +20,12 @@ from sklearn.svm import SVC
 
 from aqka import QuantumFeatures
 from aqka._util.arrays import FloatArray
+from aqka_research.benchmarks.classical import (
+    MAJORITY,
+    best_and_majority,
+    controls,
+    labels_without_shots,
+)
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
@@ -30,6 +36,12 @@ WIDE = {"breast cancer": (load_breast_cancer, 1), "digits below 5": (load_digits
 """Tasks of 30 and 61 qubits: data, and the least number that counts as positive."""
 MODELS = {"logistic": LogisticRegression(C=1.0, max_iter=2000), "SVM": SVC()}
 WAYS = ("as measured", "shrink=True", "Wiener", "StandardScaler", "shrink=True, StandardScaler")
+PAIRED = (
+    ("Wiener", "shrink=True"),
+    ("StandardScaler", "as measured"),
+    ("shrink=True, StandardScaler", "shrink=True"),
+)
+"""Ways whose difference is counted in rows of the table."""
 N_WIDE, N_WIDE_NEW = 120, 150
 
 
@@ -112,12 +124,33 @@ def measure(cell: Cell) -> Result:
     }
 
 
-def shrinkage_table(run: PageRun) -> str:
-    """Measure all tasks, and return a Markdown table of mean accuracies and gains."""
+@stable_name("benchmarks.feature_shrinkage:without_shots")
+def without_shots(cell: Cell) -> Result:
+    """Return the accuracies of classical models and of the majority class on the same columns."""
+    task, n = drawn(cell["task"], cell["seed"]), N_WIDE
+    found = labels_without_shots(task.X[:n], task.y[:n], task.X[n:])
+    return {name: float(np.mean(labels == task.y[n:])) for name, labels in found.items()}
+
+
+def _free(run: PageRun, names: list[str], seeds: range) -> list[str]:
+    """Return the mean accuracies over tasks of the best classical model and of the majority."""
+    if set(names) <= set(WIDE):
+        cells: list[Cell] = [{"task": name, "seed": seed} for name in names for seed in seeds]
+        found, n = run.cells(without_shots, cells), len(seeds)
+        shares = [best_and_majority(found[k : k + n]) for k in range(0, len(found), n)]
+    else:
+        known = controls(run, names, len(seeds))
+        shares = [(c["accuracy, classical"], c["accuracy, majority"]) for c in known.values()]
+    return [f"{share:.3f}" for share in np.mean(shares, axis=0)]
+
+
+def shrinkage_tables(run: PageRun) -> tuple[str, str]:
+    """Measure all tasks, and return tables of accuracies and gains, and of ways compared."""
     small = suite_names()[: run.pick(None, 2, 2)]
     groups = {"2 to 8 qubits": (small, range(2)), "30 and 61 qubits": (list(WIDE), range(6))}
-    rows = []
+    rows, compared = [], []
     for group, (names, seeds) in list(groups.items())[: run.pick(2, 1, 1)]:
+        free, paired = _free(run, names, seeds), []
         for operators, levels in SHOTS.items():
             for shots in levels[: run.pick(None, 1, 1)]:
                 settings = {"operators": operators, "shots": shots}
@@ -127,5 +160,19 @@ def shrinkage_table(run: PageRun) -> str:
                     found = np.array([one[model] for one in results])
                     gains = [mean_and_error(gain, "+.3f") for gain in (found - found[:, :1]).T[1:]]
                     first = f"{found[:, 0].mean():.3f}"
-                    rows.append((group, operators, str(shots), model, first, *gains))
-    return table(("tasks", "operators", "shots a point", "model", *WAYS), rows)
+                    rows.append((group, operators, str(shots), model, first, *gains, *free))
+                    ways = dict(zip(WAYS, found.T, strict=True))
+                    paired.append([ways[way] - ways[other] for way, other in PAIRED])
+        means = np.mean(paired, axis=2)
+        bounds = 2 * np.std(paired, axis=2, ddof=1) / np.sqrt(np.shape(paired)[2])
+        better, worse = (means > bounds).sum(axis=0), (-means > bounds).sum(axis=0)
+        for k, (way, other) in enumerate(PAIRED):
+            counts = (f"{count[k]} of {len(paired)}" for count in (better, worse))
+            compared.append(
+                (f"{way}, beside {other}", group, *counts, f"{means[:, k].mean():+.3f}")
+            )
+    free_columns = ("best classical model", MAJORITY)
+    return (
+        table(("tasks", "operators", "shots a point", "model", *WAYS, *free_columns), rows),
+        table(("compared", "tasks", "better", "worse", "mean difference"), compared),
+    )

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.statevector import zz_states
@@ -87,6 +88,8 @@ def _proportional_kib(pid: int) -> int:
 
 def cpu_seconds() -> float:
     """Return the processor time of this process and its workers, which no neighbour disturbs."""
+    # The system counts a worker's time once it has ended, and joblib keeps its workers alive.
+    get_reusable_executor().shutdown(wait=True)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

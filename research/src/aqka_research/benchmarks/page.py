@@ -26,8 +26,9 @@ def page(run: PageRun) -> list[str]:
     checks = [check() for check in agreement.CHECKS[: run.pick(None, 3, 1)]]
     blocks = [
         "# Benchmarks",
-        "Times are the best of several, taken in turn in one run; read the ratios, not the "
-        f"seconds. Beside {_versions()}.",
+        "Times beside another library are the best of several, taken in turn; those of whole "
+        "commands and of large runs are single. Read the ratios, not the seconds. Beside "
+        f"{_versions()}.",
         "## Agreement with independent computations",
         table(
             ("what", "against", "largest relative error", "allowed"),

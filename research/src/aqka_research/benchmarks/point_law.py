@@ -151,8 +151,8 @@ def section(run: PageRun) -> list[str]:
         if len(logs) > 1
     }
     words = [
-        f"{'From' if above else 'below'} S = 4·2ⁿ the law of the squared error is off by "
-        f"{np.expm1(typical):.0%} as a rule and by {np.expm1(most):.0%} at most"
+        f"by {np.expm1(typical):.0%} (at most {np.expm1(most):.0%}) "
+        f"{'from S = 4·2ⁿ on' if above else 'below S = 4·2ⁿ'}"
         for above, (typical, most) in sorted(off.items(), reverse=True)
     ]
     return [
@@ -161,7 +161,8 @@ def section(run: PageRun) -> list[str]:
         "would give the same mean squared error, and in brackets what "
         "[the law](../explanation/points.md#how-good-it-is) says.",
         table(("qubits", "map", "mean K", *(f"S = {shots:,}" for shots in levels)), rows),
-        "; ".join(words) + ". The larger a kernel's entries, the more lost fidelity hurts. Below "
-        "the table flatters: fits that have lost their states answer 1/d everywhere, which is "
-        "close to a kernel of small entries and useless.",
+        "The law's squared error is typically off " + " and ".join(words) + ". By the law, lost "
+        "fidelity hurts more where the kernel's entries are large. Below S = 4·2ⁿ, the table "
+        "flatters: a fit with too few shots returns about 1/d everywhere, which is close to a "
+        "kernel of small entries but useless.",
     ]

@@ -121,11 +121,11 @@ def section(run: PageRun) -> list[str]:
     means, worst, covers = np.array(wrong).T
     return [
         "## New points",
-        "Held-out tasks of 2 to 6 qubits (with 1 % and 4 % of depolarising noise on those of 2 and "
-        "3) and splits of Iris with its three classes; training and new points have S shots each.",
+        f"{run.pick('Held-out', 'Development', 'Development')} tasks of 2 to 6 qubits (with 1 % "
+        "and 4 % of depolarising noise on those of 2 and 3) and splits of Iris with its three "
+        "classes; training and new points have S shots each.",
         table((*header, "most in a task"), rows),
         f"At most {ERROR_RATE:.0%} should be settled wrongly: it is {means.min():.1%} to "
         f"{means.max():.1%} of the points on average, and {worst.max():.1%} in the worst task. "
-        f"Intervals of {LEVEL:.0%} cover {covers.min():.0%} to {covers.max():.0%}, the least where "
-        "a state has few shots.",
+        f"Intervals of {LEVEL:.0%} cover {covers.min():.0%} to {covers.max():.0%}.",
     ]

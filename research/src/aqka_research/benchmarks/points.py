@@ -25,7 +25,7 @@ def measure(run: PageRun) -> list[Bar]:
         Bar(
             f"{many_points.N_TRAIN:,} points of {many_points.N_QUBITS} qubits fitted and tuned, "
             f"{many_points.N_NEW:,} predicted, all cores",
-            f"{many.minutes:.1f} minutes ({many.cpu_minutes:.1f} of processors), "
+            f"{many.minutes:.1f} minutes ({many.cpu_minutes:.1f} minutes of CPU time), "
             f"{many.gib:.1f} GiB",
             f"≤ {MINUTES:g} minutes and {GIB:g} GiB",
             many.minutes <= MINUTES and many.gib <= GIB,

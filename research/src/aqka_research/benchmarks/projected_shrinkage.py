@@ -25,7 +25,7 @@ from aqka_research.sweep.store import Cell, Result, stable_name
 LEVELS = (9, 18, 45, 90, 180)
 SEEDS = range(8)
 HALVES = ("development", "confirmation")
-HEADER = ("tasks", "shots a point", "of an operator", "as measured", "shrunk", "difference")
+HEADER = ("tasks", "shots a point", "per operator", "as measured", "shrunk", "difference")
 CONTROLS = ("best classical model, no shots", MAJORITY)
 
 
@@ -75,10 +75,10 @@ def page(run: PageRun) -> list[str]:
         "# Shrinking to the signal",
         "Accuracies of a projected kernel's head on new points, with every Pauli operator as "
         "measured, and shrunk by the share of its variance that is not shot noise. "
-        f"{len(seeds)} seeds a task; standard errors are over tasks. Chosen on the development "
-        "tasks.",
+        f"{len(seeds)} seeds a task; standard errors are over tasks. The rule was chosen on "
+        "the development tasks.",
         table((*HEADER, *CONTROLS), rows),
-        f"Heads shrink below {FEW_SHOTS} shots of an operator, "
+        f"Heads shrink below {FEW_SHOTS} shots per operator, "
         "[as explained](../explanation/points.md#projected-kernels). "
         "[What needs no shots](classical.md) on these tasks.",
     ]

@@ -27,6 +27,7 @@ from aqka_research.markdown import table
 QUBITS, LETTERS, MOTIFS = 60, 15, 4
 TOXIC = 0.62  # cells above it are of the positive class
 SHOTS = (30, 100, 300, 1000)  # a basis
+CLAIMED = 300
 FEW = (6, 15, 30, 100)
 DRAWS = 10
 SEED = 0
@@ -123,16 +124,26 @@ def qpu_seconds(n_points: int, shots: int) -> float:
     return HERON.job_overhead + 3 * n_points * shots * execution
 
 
-def sections(place: Path, repeats: int = REPEATS) -> list[str]:
-    """Measure and return the page's sections."""
+def sections(place: Path, repeats: int = REPEATS) -> tuple[list[str], str, float]:
+    """Return the page's sections, what may be claimed, and our lead over the classical models."""
     data = Projections.load(place / "ibm-60-qubits")
     rng, judge = np.random.default_rng(SEED), Judge(data.y, repeats)
     mitigated = judge.predictions(weighted(data.states))
     permuted = weighted(data.states)[rng.permutation(len(data.y))]
     free = labels_for_free(data, judge)
+    drawn = {shots: judge.predictions(weighted(data.drawn(shots, rng))) for shots in SHOTS}
+    seconds = {shots: f"{qpu_seconds(len(data.y), shots):.0f} s" for shots in SHOTS}
     rows = [
         ("mitigated features", "–", text(judge.shares(mitigated)), "1"),
-        *(_at(data, judge, shots, mitigated, rng) for shots in SHOTS),
+        *(
+            (
+                f"{shots:,} shots a basis",
+                seconds[shots],
+                text(judge.shares(labels)),
+                text(judge.shares(labels, mitigated)),
+            )
+            for shots, labels in drawn.items()
+        ),
         ("features of permuted points", "–", text(judge.shares(judge.predictions(permuted))), "–"),
         *(
             (
@@ -146,8 +157,16 @@ def sections(place: Path, repeats: int = REPEATS) -> list[str]:
     ]
     share = linear_share(data.inputs, data.states)
     gap = text(judge.shares(mitigated) - judge.shares(free["RBF ridge"]))
-    header = ("features", "QPU time", "accuracy", "labels as by mitigated features")
-    return [
+    header = ("features", "QPU time", "accuracy", "agreement with mitigated features")
+    right = {name: judge.shares(labels).mean() for name, labels in free.items()}
+    ours = {shots: judge.shares(labels).mean() for shots, labels in drawn.items()}
+    reached = judge.shares(mitigated).mean()
+    claim = (
+        f"An accuracy of {ours[CLAIMED]:.3f} from about {seconds[CLAIMED]} of QPU time, where the "
+        f"tutorial's 80 minutes give {reached:.3f}: by emulated shot noise on mitigated values, "
+        "not by a run."
+    )
+    blocks = [
         "## Projections of 60 qubits",
         f"IBM's tutorial on projected kernels: X, Y and Z of {QUBITS} qubits for {len(data.y)} "
         f"points, error-mitigated, {FOLDS} folds {repeats} times. Fewer shots are drawn on the "
@@ -169,19 +188,7 @@ def sections(place: Path, repeats: int = REPEATS) -> list[str]:
             _shrinkage(data, free, rng),
         ),
     ]
-
-
-def _at(
-    data: Projections,
-    judge: Judge,
-    shots: int,
-    mitigated: list[NDArray[np.int64]],
-    rng: np.random.Generator,
-) -> tuple[str, ...]:
-    seconds = qpu_seconds(len(data.y), shots)
-    labels = judge.predictions(weighted(data.drawn(shots, rng)))
-    agreed = text(judge.shares(labels, mitigated))
-    return f"{shots:,} shots a basis", f"{seconds:.0f} s", text(judge.shares(labels)), agreed
+    return blocks, claim, max(reached, *ours.values()) - max(right.values())
 
 
 def _shrinkage(

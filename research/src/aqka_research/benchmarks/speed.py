@@ -128,10 +128,10 @@ def start_bars() -> list[Bar]:
     return [
         Bar("aqka --help", f"{help_time:.2f} s", "< 1 s", help_time < 1),
         Bar(
-            "import aqka, beyond import sklearn",
-            f"{ours - sklearn:+.2f} s ({ours - bare:.2f} s against {sklearn - bare:.2f} s)",
+            "import aqka, whose parts are loaded when first used",
+            f"{ours - bare:.2f} s; sklearn alone {sklearn - bare:.2f} s",
             "< 0.5 s",
-            ours - sklearn < 0.5,
+            ours - bare < 0.5,
         ),
     ]
 

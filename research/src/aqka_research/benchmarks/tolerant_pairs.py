@@ -15,6 +15,7 @@ from aqka.designs import KernelEstimate
 from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.learners import make_learner
+from aqka_research.benchmarks.classical import MAJORITY, best_and_majority, labels_without_shots
 from aqka_research.benchmarks.projected import TASKS, measured, split
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
@@ -66,9 +67,7 @@ def accuracy(kernel: FloatArray, rows: FloatArray, y: FloatArray) -> float:
 
 @stable_name("benchmarks.tolerant_pairs:measure")
 def measure(cell: Cell) -> Result:
-    """Return levels × readings: accuracies on test points, and that of an RBF SVM."""
-    from sklearn.svm import SVC
-
+    """Return levels × readings: accuracies on test points, and what needs no shots."""
     source, n_qubits, seed = cell["source"], cell["qubits"], cell["seed"]
     X, y, _ = split(TASKS[source][1], n_qubits, seed)
     X, y = RANGE * X[-TRAIN - TEST :], y[-TRAIN - TEST :]
@@ -87,10 +86,9 @@ def measure(cell: Cell) -> Result:
         kernel = gaussian_projected_kernel(train, gamma, keep_noise=True)
         rows = gaussian_projected_kernel(new, gamma, train, keep_noise=True)
         found.append([*arms, accuracy(kernel, rows, y)])
-    model = SVC(C=3.0).fit(X[:TRAIN], y[:TRAIN])
-    largest = 1.0 if np.mean(y[:TRAIN] > 0) >= 0.5 else -1.0
-    free = [float(model.score(X[TRAIN:], y[TRAIN:])), float(np.mean(y[TRAIN:] == largest))]
-    return {"found": found, "free": free}
+    free = labels_without_shots(X[:TRAIN], y[:TRAIN], X[TRAIN:])
+    right = {name: float(np.mean(labels == y[TRAIN:])) for name, labels in free.items()}
+    return {"found": found, "free": right}
 
 
 def _kernels(
@@ -119,18 +117,22 @@ def page(run: PageRun) -> list[str]:
         ]
         results = run.cells(measure, cells)
         found = np.array([one["found"] for one in results])
-        free = np.mean([one["free"] for one in results], axis=0)
+        shares = [one["free"] for one in results]
+        starts = range(0, len(shares), len(seeds))  # of each data set
+        free = np.mean([best_and_majority(shares[k : k + len(seeds)]) for k in starts], axis=0)
         for level, shots in enumerate(levels):
             zero, near, _ = found[:, level].T
             means = (f"{mean:.3f}" for mean in (*found[:, level].mean(axis=0), *free))
             gain = mean_and_error(near - zero, "+.3f")
             rows.append((str(n_qubits), f"{shots:,}", *means, gain))
-    header = ("qubits", "shots a pair", *READINGS, "RBF SVM, no shots", "majority class")
+    header = ("qubits", "shots a pair", *READINGS, "best classical model, no shots", MAJORITY)
     return [
         "# Flipped bits of pairs",
         f"Accuracies of the ZZ map on {len(TASKS)} data sets, {TRAIN} training and {TEST} test "
         f"points, {len(seeds)} splits each; errors are over splits. Pairs are read as all-zero, "
         "the fidelity, or tolerantly: the mean of w^h over shots with h flipped bits, w chosen "
-        "without labels. Points, read as a projected kernel, get as many shots in all.",
+        "without labels. Points, read as a projected kernel, get as many shots in all. "
+        f"The classical model is the best of {len(shares[0]) - 1} on each data set in hindsight, "
+        "without the Gaussian process that [other tables](classical.md) have.",
         table((*header, "tolerant − all-zero"), rows),
     ]

@@ -37,7 +37,7 @@ SEEDS = 20
 
 @dataclass(frozen=True)
 class Aim:
-    """One figure of the default beside its target."""
+    """One figure of the default beside its target; ``what`` is a sentence that has the figure."""
 
     what: str
     found: float
@@ -47,34 +47,38 @@ class Aim:
     def __str__(self) -> str:
         """Write it as a sentence."""
         verdict = "reached" if self.reached else "**not reached**"
-        return f"{self.what}: {self.found:.3g} (target: {self.target}; {verdict})."
+        return f"{self.what} (target: {self.target}; {verdict})."
 
 
 def aims(found: Comparison) -> list[Aim]:
     """Return the default's targets against uniform shots with a leave-one-out ridge."""
-    real = found.mean_ratio(OURS, lambda task: not is_planted(task)).value
-    every = found.mean_ratio(OURS).value
+    real = found.mean_ratio(OURS, lambda task: not is_planted(task))
+    every = found.mean_ratio(OURS)
     lost = found.share(found.gaps(OURS), "lost")
     ours, theirs = (found.overall(name, "balanced_accuracy") for name in (OURS, TUNED))
     return [
         Aim(
-            f"Shots that `{TUNED}` needs for the correlation of `{OURS}`, in units of the latter's,"
-            " geometric mean over targets that were not planted",
-            real,
+            f"`{TUNED}` needs {ratio_text(real)} times as many shots as `{OURS}` for the same "
+            "correlation, as a geometric mean over tasks that are not planted",
+            real.value,
             f"≥ {REAL_RATIO}",
-            real >= REAL_RATIO,
+            real.value >= REAL_RATIO,
         ),
-        Aim("The same over all tasks", every, f"≥ {ALL_RATIO}", every >= ALL_RATIO),
         Aim(
-            f"Share of cells (task and budget) where `{OURS}` is behind `{TUNED}` in correlation by"
-            " more than two standard errors",
+            f"Over all tasks it needs {ratio_text(every)} times as many",
+            every.value,
+            f"≥ {ALL_RATIO}",
+            every.value >= ALL_RATIO,
+        ),
+        Aim(
+            f"`{OURS}` is behind `{TUNED}` in correlation by more than two standard errors in "
+            f"{lost:.1%} of the pairs of task and budget",
             lost,
-            f"≤ {MOST_LOST}",
+            f"≤ {MOST_LOST:.0%}",
             lost <= MOST_LOST,
         ),
         Aim(
-            f"Balanced accuracy, mean over tasks and budgets, where `{TUNED}` has "
-            f"{theirs.value:.4f}",
+            f"Mean balanced accuracy: {ours.value:.4f}, against {theirs.value:.4f} for `{TUNED}`",
             ours.value,
             f"≥ {theirs.value:.4f}",
             ours.value >= theirs.value,
@@ -160,7 +164,9 @@ def comparison_blocks(
         f"*Shots*: how many times more `{TUNED}` needs for the same correlation (geometric mean; "
         "“>”: somewhere not reached with the most shots it was given). *Cells* are pairs of task "
         f"and budget; lost and won against `{TUNED}` by more than two standard errors. The best "
-        "classical model needs no shots; it is chosen for each task in hindsight.",
+        "classical model needs no shots; it is the best of four on each task, in hindsight. It is "
+        "trained on classes, even where methods and the exact kernel are trained on numbers: the "
+        "targets of regressions and planted ones.",
         table(HEADINGS, overall_rows(found, control)),
         *(_control_section(found, control) if control else []),
         f"## Shots that `{TUNED}` needs for the correlation of `{OURS}`",
@@ -174,22 +180,28 @@ def comparison_blocks(
 
 
 def _control_section(found: Comparison, control: dict[str, Result]) -> list[str]:
-    """Return accuracies beside the control that needs no shots, for each kind of task."""
+    """Return accuracies beside the control that needs no shots, for each kind of task.
+
+    Only of tasks whose targets are classes: there all are trained on the same labels.
+    """
     most = max(found.budgets)
     rows = []
-    circuits = [t for t in control if SUITE[t].is_quantum and SUITE[t].kind != "regression"]
-    for kind, names in by_kind(circuits).items():
-        ours = [
-            found.results.mean("accuracy", task=t, method=OURS, budget=most).value for t in names
-        ]
-        columns = ("exact", "accuracy, classical", "accuracy, majority")
-        shown = (mean_and_error(control[name][column] for name in names) for column in columns)
-        rows.append((f"{kind} ({len(names)} tasks)", mean_and_error(ours), *shown))
+    tasks = [t for t in control if SUITE[t].is_quantum and SUITE[t].kind in ("classes", "own")]
+    for kind, names in by_kind(tasks).items():
+        mine = [found.results.where(task=name) for name in names]
+        columns = (
+            [one.mean("accuracy", method=OURS, budget=most).value for one in mine],
+            [one.mean("accuracy", method=EXACT).value for one in mine],
+            [control[name]["accuracy, classical"] for name in names],
+            [one.mean("accuracy", method=MAJORITY).value for one in mine],
+        )
+        rows.append((f"{kind} ({len(names)} tasks)", *map(mean_and_error, columns)))
     header = ("tasks", f"{OURS}, {most:g} a pair", EXACT, FREE, MAJORITY)
     return [
         "## Beside what needs no shots",
-        "Accuracies on the tasks with a circuit and classes; ± is the standard error over tasks. "
-        "[What needs no shots](classical.md) has more.",
+        "Accuracies on the tasks with a circuit whose targets are classes, so that all are trained "
+        "on the same labels; ± is the standard error over tasks. [What needs no "
+        "shots](classical.md) has more.",
         table(header, rows),
     ]
 

@@ -2,12 +2,12 @@
 
 Every task is trained with S shots a point, for growing S. New points whose class a Gaussian process
 on the gate angles is sure of cost nothing; the others get S shots each, read with the training
-states as a prior. Beside it are points without a prior and what needs no shots at all: a Gaussian
-process on the labels. *Exact labels* are those of the leave-one-out ridge on the exact kernel.
+states as a prior. Beside it are points without a prior and what needs no shots at all: classical
+models and the majority class. *Exact labels* are those of the leave-one-out ridge on the exact
+kernel.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from aqka.designs.prior import PredictionPrior
 from aqka.estimates.states import FittedStates
 from aqka.learners import Decided, make_learner
 from aqka.maths.metrics import normal_quantile
+from aqka_research.benchmarks import classical
 from aqka_research.circuit_tasks import (
     LABELLED,
     NATURAL,
@@ -39,7 +40,7 @@ from aqka_research.compare.prior_findings import (
     PriorFindings,
 )
 from aqka_research.compare.total import Simulator, measured_points, simulators
-from aqka_research.quantum_tasks import classical_control, exact_labels
+from aqka_research.quantum_tasks import exact_labels
 from aqka_research.suite import QuantumTask
 from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
@@ -80,7 +81,7 @@ def measure(cell: Cell) -> Result:
         "points": len(task.y),
         "qubits": task.n_qubits,
         "test points": len(exact),
-        "control": asdict(classical_control(task)),
+        "control": classical.measure({"task": name, "seed": cell["seed"]}),
         "levels": [],
     }
     for shots in cell["levels"]:

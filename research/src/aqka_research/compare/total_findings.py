@@ -1,5 +1,6 @@
 """Shots until a share of labels agrees with the exact ones, for points and for pairs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -179,6 +180,20 @@ def crossing(levels: FloatArray, agreement: FloatArray, target: float) -> float:
         return float(levels[0])
     share = (target - curve[first - 1]) / (curve[first] - curve[first - 1])
     return float(levels[first - 1] * (levels[first] / levels[first - 1]) ** share)
+
+
+def bound(unreached: Iterable[frozenset[str]], baseline: str, method: str) -> str:
+    """Return what stands before the baseline's shots over a method's, given who fell short where.
+
+    Examples
+    --------
+    >>> bound([frozenset(), frozenset({"pairs"})], "pairs", "points")
+    '> '
+    """
+    short = frozenset().union(*unreached)
+    if {baseline, method} <= short:
+        return "~ "
+    return "> " if baseline in short else "< " if method in short else ""
 
 
 def geometric_mean(values: list[float]) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The page of points against pairs: headlines, targets, means, every task, and a picture."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from aqka_research.compare.total_findings import (
     TARGETS,
     Saving,
     TotalFindings,
+    bound,
     geometric_mean,
 )
 from aqka_research.figures.page import PageRun
@@ -42,6 +43,7 @@ class Mean:
     ratio: float
     error: float
     summed: float
+    bound: str
 
 
 def means(found: TotalFindings) -> list[Mean]:
@@ -53,12 +55,17 @@ def means(found: TotalFindings) -> list[Mean]:
             for method in (OURS, POINTS, AUTO):
                 ratio, error = geometric_mean([saving.ratio[method] for saving in savings])
                 summed = _sum(savings, BASELINE) / _sum(savings, method)
-                rows.append(Mean(method, target, new_points, ratio, error, summed))
+                mark = _bound(savings, method)
+                rows.append(Mean(method, target, new_points, ratio, error, summed, mark))
     return rows
 
 
 def _sum(savings: list[Saving], method: str) -> float:
     return sum(saving.shots[method] for saving in savings)
+
+
+def _bound(savings: Iterable[Saving], method: str) -> str:
+    return bound((saving.unreached for saving in savings), BASELINE, method)
 
 
 def auto_losses(found: TotalFindings) -> list[Saving]:
@@ -115,8 +122,10 @@ def total_blocks(
         "## The headline, for each kind of task",
         _headlines(found, control, device),
         "Where a classical model gives the share of exact labels without a shot, shots for it are "
-        "wasted: *left* counts the tasks where none of four does, and the last figure is the mean "
-        "over these alone.",
+        "wasted: *left* counts the tasks where none of the four classical models reaches that "
+        "share, and the last figure is the mean over these alone. What falls short of the share on "
+        "a task counts with the most shots that were tried: “>” marks means where that is the "
+        "baseline, “<” where it is the method, “~” both.",
         _kinds_table(found, control),
         "## Targets",
         "\n".join(f"- {line}" for line in target_lines(found, device)),
@@ -130,8 +139,8 @@ def total_blocks(
                     f"{mean.target:.0%}",
                     f"{mean.new_points:,}",
                     mean.method,
-                    f"{mean.ratio:.2f} ± {mean.error:.2f}",
-                    f"{mean.summed:.1f}",
+                    f"{mean.bound}{mean.ratio:.2f} ± {mean.error:.2f}",
+                    f"{mean.bound}{mean.summed:.1f}",
                 )
                 for mean in means(found)
             ],
@@ -152,21 +161,30 @@ def _kind_rows(
                 yield kind, target, new_points, names, left, savings
 
 
-def _fewer(savings: dict[str, Saving], names: list[str]) -> float:
-    return geometric_mean([savings[name].ratio[POINTS] for name in names])[0]
+def _fewer(savings: dict[str, Saving], names: list[str]) -> tuple[str, str]:
+    """Return the mark of a mean, and the mean."""
+    mine = [savings[name] for name in names]
+    ratio, _ = geometric_mean([saving.ratio[POINTS] for saving in mine])
+    return _bound(mine, POINTS), f"{ratio:.2f}"
 
 
 def _headlines(found: TotalFindings, control: dict[str, Result], device: str | None) -> str:
     what = "shots" if device is None else "executions"
+    words = {
+        "> ": " (a lower bound)",
+        "< ": " (an upper bound)",
+        "~ ": " (no bound: both fell short)",
+    }
     lines = []
     for kind, target, new_points, names, left, savings in _kind_rows(found, control):
         if target == SHARE and new_points == NEW_POINTS[0]:
             agrees = np.mean([control[name]["agreement, classical"] for name in names])
+            mark, fewer = _fewer(savings, names)
             lines.append(
-                f"- *{kind}* ({len(names)} tasks): {_fewer(savings, names):.2f} times fewer {what} "
-                f"with points for {target:.0%} of the exact labels at {new_points} new points. A "
-                f"classical model gives {agrees:.1%} of them with none, and in "
-                f"{len(names) - len(left)} of the tasks at least {target:.0%}."
+                f"- *{kind}* ({len(names)} tasks): {fewer} times fewer {what} with points for "
+                f"{target:.0%} of the exact labels at {new_points} new points"
+                f"{words.get(mark, '')}. A classical model gives {agrees:.1%} of them with none, "
+                f"and at least {target:.0%} in {len(names) - len(left)} of the {len(names)} tasks."
             )
     return "\n".join(lines)
 
@@ -184,10 +202,10 @@ def _kinds_table(found: TotalFindings, control: dict[str, Result]) -> str:
                 f"{target:.0%}",
                 f"{new_points:,}",
                 str(len(names)),
-                f"{_fewer(savings, names):.2f}",
+                "".join(_fewer(savings, names)),
                 *shares,
                 str(len(left)),
-                f"{_fewer(savings, left):.2f}" if left else "",
+                "".join(_fewer(savings, left)) if left else "",
             )
         )
     header = ("tasks", "labels", "new points", "number", "times fewer, points")
@@ -199,16 +217,19 @@ def target_lines(found: TotalFindings, device: str | None = None) -> list[str]:
     points = {m.new_points: m for m in means(found) if m.method == POINTS and m.target == SHARE}
     what, targets = ("shots", LEAST) if device is None else ("executions", LEAST_ON_DEVICE)
     lines = [
-        f"{points[count].ratio:.2f} times fewer {what} at {count:,} new points for {SHARE:.0%} of "
-        f"the exact labels (target: ≥ {least:g}; {_verdict(points[count].ratio >= least)})."
+        f"{points[count].bound}{points[count].ratio:.2f} times fewer {what} at {count:,} new "
+        f"points for {SHARE:.0%} of the exact labels (target: ≥ {least:g}; "
+        f"{_verdict(points[count].ratio >= least)})."
         for count, least in targets.items()
     ]
     if device is not None:
         return lines
-    summed = min(points[count].summed for count in LEAST)
+    summed = " and ".join(f"{points[count].bound}{points[count].summed:.1f}" for count in LEAST)
+    enough = min(points[count].summed for count in LEAST) >= LEAST_SUMMED
+    counts = " and ".join(f"{count:,}" for count in LEAST)
     lines.append(
-        f"At least {summed:.1f} times fewer in summed shots (target: ≥ {LEAST_SUMMED:g}; "
-        f"{_verdict(summed >= LEAST_SUMMED)})."
+        f"{summed} times fewer shots summed over tasks, at {counts} new points (target: ≥ "
+        f"{LEAST_SUMMED:g} at both; {_verdict(enough)})."
     )
     lost = auto_losses(found)
     cells = len(found.by_task) * len(TARGETS) * len(NEW_POINTS)
@@ -287,11 +308,9 @@ def _shots(saving: Saving, method: str) -> str:
 
 
 def _ratio(saving: Saving, method: str) -> str:
-    bound = "> " if BASELINE in saving.unreached else ""
-    bound = "< " if method in saving.unreached else bound
     if {BASELINE, method} <= saving.unreached:
         return "neither"
-    return f"{bound}{times(saving.ratio[method])}"
+    return f"{_bound([saving], method)}{times(saving.ratio[method])}"
 
 
 def _draw(found: TotalFindings, path: Path) -> None:

@@ -1,5 +1,6 @@
 """``python -m aqka_research.figures``, which ``make figures`` runs: parse, call, print."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -58,9 +59,10 @@ def figures(
     directory: dict[str, Path] = {"directory": WORK / "quick" / "pages"} if quick else {}
     if force:
         forget(chosen)
+    begun, computed = time.monotonic(), 0
     with keeping_finished_cells():
         for page in chosen:
-            make_page(
+            computed += make_page(
                 page,
                 size="quick" if quick else "full",
                 workers=workers,
@@ -68,7 +70,8 @@ def figures(
                 say=typer.echo,
                 **directory,
             )
-            typer.echo(f"{page.name}: done")
+    minutes = (time.monotonic() - begun) / 60
+    typer.echo(f"{computed} of {len(chosen)} pages computed in {minutes:.0f} minutes.")
 
 
 if __name__ == "__main__":

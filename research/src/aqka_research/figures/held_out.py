@@ -26,10 +26,14 @@ CHOICES = (
     ("even shots as the default allocation of pairs", "development", "candidates.md"),
     (
         "the share of a budget that new points get",
-        "breast cancer, digits 3/8, circles, planted",
+        "earlier tasks from breast cancer, digits 3/8, circles, planted",
         NONE,
     ),
-    ("linear Bayes and the test that settles a class", "breast cancer, digits 3/8, circles", NONE),
+    (
+        "linear Bayes and the test that settles a class",
+        "earlier tasks from breast cancer, digits 3/8, circles",
+        NONE,
+    ),
     ("settings of points, and where points replace pairs", "development", "points.md"),
     ("noise kept in projected kernels", "development", "points.md"),
     ("one pure state a point at few shots, nothing shared", "development", "points.md"),
@@ -37,6 +41,14 @@ CHOICES = (
     ("least quality of a tile", "calibrations of three fake Herons", "tiles.md"),
     ("scale and shots of Iris", "20 splits; accuracies are of 40 others", "iris.md"),
     ("training states and gate angles as priors of new points", "development", "prior.md"),
+    (
+        "no prior unless it is named: it must reach every target",
+        "confirmation, with targets that were set before",
+        "prior.md",
+    ),
+    ("shrinking below 30 shots per operator", "development", "shrinkage.md"),
+    ("pairs read strictly unless named", "development", "flipped-bits.md"),
+    ("`shrink=True` and no Wiener filter", "development", "models.md"),
     ("which quantum-labelled candidates are kept", "seeds 1000 to 1002 of all; others run", NONE),
     ("the rules of verdicts on the paper", "before the first run", "readings.md"),
 )
@@ -114,14 +126,16 @@ def page(run: PageRun) -> list[str]:
         for task in names
     ]
     sizes = {half: sum(one[2] == half for one in tasks) for half in HALVES}
-    totals = ", ".join(f"the {half} half {times_run(run.path.parent, half)}" for half in HALVES)
+    totals = " and ".join(
+        f"the {half} half {times_run(run.path.parent, half)} times" for half in HALVES
+    )
     return [
         "# What is held out",
         f"Choices are made on development tasks, and figures to quote come from the "
         f"{sizes['confirmation']} confirmation tasks. The hash of a task's name decides its half, "
-        f"{len(TASKS)} tasks apart on which earlier versions were developed. Some pages have "
-        "tasks of their own, listed last. Every run counts from its start, whatever it shows: for "
-        f"all pages together, {totals} times.",
+        f"except for {len(TASKS)} tasks on which earlier versions were developed. Some pages have "
+        "tasks of their own, listed last. A run counts from its start, whatever it shows: over all "
+        f"pages, {totals}.",
         "## What was chosen on which",
         table(("choice", "made on", "shown in"), chosen),
         "## How often each half was run",

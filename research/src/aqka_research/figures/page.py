@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from aqka_research.sweep.cells import OnCell, cell_seconds, run_cells
-from aqka_research.sweep.store import Cell, Result
+from aqka_research.sweep.store import Cell, Result, to_json
 
 T = TypeVar("T")
 Size = Literal["full", "quick", "tiny"]
@@ -28,7 +28,7 @@ class PageRun:
     size, workers, scheduler, on_cell
         How large the run is, and how :func:`~aqka_research.sweep.cells.run_cells` runs it.
     seeds, seconds
-        Filled by :meth:`cells`: the seeds that were run, and processor seconds.
+        Filled by :meth:`cells`: the seeds that were run, and the processor seconds of each cell.
     """
 
     path: Path
@@ -38,7 +38,7 @@ class PageRun:
     scheduler: str | None = None
     on_cell: OnCell | None = None
     seeds: set[int] = field(default_factory=set)
-    seconds: list[float] = field(default_factory=list)
+    seconds: dict[object, float] = field(default_factory=dict)
 
     def pick(self, full: T, quick: T, tiny: T) -> T:
         """Return the setting of this run's size."""
@@ -55,12 +55,12 @@ class PageRun:
             scheduler=self.scheduler,
             on_cell=self.on_cell,
         )
-        self.count(cell_seconds(function, cells, store), cells)
+        self.count(function, cell_seconds(function, cells, store), cells)
         return found
 
-    def count(self, seconds: Sequence[float], cells: Sequence[Cell]) -> None:
-        """Add processor seconds and seeds to what the page says about its run."""
-        self.seconds.extend(seconds)
+    def count(self, what: object, seconds: Sequence[float], cells: Sequence[Cell]) -> None:
+        """Add processor seconds and seeds; a cell that is read twice counts once."""
+        self.seconds.update({(what, to_json(c)): t for c, t in zip(cells, seconds, strict=True)})
         self.seeds.update(cell["seed"] for cell in cells if "seed" in cell)
 
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,10 +67,14 @@ def forget(pages: Sequence[Page], work: Path = WORK) -> None:
 
     That holds until it was written: a run that is stopped in between goes on where it was.
     """
-    for page in pages:
+    for page in filter(_can_run, pages):
         shutil.rmtree(work / "full" / (page.store or page.name), ignore_errors=True)
         _forgotten(page, work).parent.mkdir(parents=True, exist_ok=True)
         _forgotten(page, work).touch()
+
+
+def _can_run(page: Page) -> bool:
+    return not page.needs or bool(os.environ.get(page.needs))
 
 
 def _forgotten(page: Page, work: Path) -> Path:
@@ -94,7 +97,7 @@ def make_page(
     it gave when the page was computed, the page stands, and its stamp says so. After
     :func:`forget` it is computed in any case.
     """
-    if page.needs and not os.environ.get(page.needs):
+    if not _can_run(page):
         say(f"{page.name}: left alone; it needs {page.needs}")
         return False
     digest = code_digest([page.module])
@@ -133,7 +136,7 @@ def _quick_digest(page: Page, run: PageRun, work: Path, digest: str) -> str:
     """Return a digest of what the quick form of a page says."""
     place = work / "quick" / (page.store or page.name) / digest
     quick = replace(
-        run, path=place / f"{page.name}.md", work=place, size="quick", seeds=set(), seconds=[]
+        run, path=place / f"{page.name}.md", work=place, size="quick", seeds=set(), seconds={}
     )
     place.mkdir(parents=True, exist_ok=True)
     return text_digest("\n\n".join(page.write(quick)))[:16]
@@ -141,11 +144,14 @@ def _quick_digest(page: Page, run: PageRun, work: Path, digest: str) -> str:
 
 def _write(page: Page, run: PageRun, digest: str, quick: str) -> None:
     run.path.parent.mkdir(parents=True, exist_ok=True)
-    before = time.process_time()
+    before = os.times()
     blocks = page.write(run)
-    seconds = sum(run.seconds)
-    if run.workers != 1 or not run.seconds:  # cells in this process are counted once
-        seconds += time.process_time() - before
+    spent = [end - start for end, start in zip(os.times(), before, strict=True)]
+    seconds = sum(run.seconds.values())
+    if not run.seconds:
+        seconds = sum(spent[:4])  # with processes of its own
+    elif run.workers != 1:
+        seconds += sum(spent[:2])  # cells in this process are counted already
     directory = run.path.parent
     stamp: dict[str, Any] = {
         "version": __version__,

@@ -44,7 +44,8 @@ def _sentence(stamp: dict[str, Any]) -> str:
     parts.append(f"{_minutes(stamp['minutes'])} of processor time")
     runs = stamp["confirmation_runs"]
     if runs:
-        parts.append(f"confirmation tasks run {runs} time{'s' if runs > 1 else ''}")
+        times = {1: "once", 2: "twice"}.get(runs, f"{runs} times")
+        parts.append(f"confirmation tasks run {times}")
     if stamp["size"] != "full":
         parts.append(f"a {stamp['size']} run, not to be quoted")
     return "; ".join(parts) + "."

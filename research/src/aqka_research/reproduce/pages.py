@@ -32,7 +32,7 @@ def _reproduction(run: PageRun, protocol: str) -> list[str]:
     for name in run.pick(experiment_names(), experiment_names(), SMALL):
         setup = set_up(name, run.work, quick=quick, seeds=seeds, protocol=protocol)
         one = reproduce(setup, workers=run.workers, scheduler=run.scheduler, on_cell=run.on_cell)
-        run.count(one.results.seconds, setup.cells)
+        run.count(name, one.results.seconds, setup.cells)
         done.append(one)
     return [overview(done).strip()]
 
@@ -47,7 +47,7 @@ def readings_page(run: PageRun) -> list[str]:
         seeds=run.pick(None, 1, 1),
     )
     study = study_readings(run.pick(experiment_names(), SMALL, SMALL), run.work, how)
-    run.seconds.extend(study.seconds.values())
+    run.seconds["readings"] = study.seconds["readings"]  # both protocols have pages of their own
     run.seeds.update(range(max(study.seeds.values())))
     return [readings_text(study, draw_headlines(study, run.path.with_name(PICTURE))).strip()]
 

@@ -55,10 +55,10 @@ def how_it_was_run(study: ReadingStudy) -> list[str]:
     return [
         "## How it was run",
         "",
-        f"By the sweep engine with common random numbers. The standard error aimed at is "
-        f"{WANTED_ERROR} pts; {reached:.0f} % of the gains under the readings have it, the median "
-        f"is {np.median(errors) if errors else 0.0:.1f} pts (target: 90 %; "
-        f"{'reached' if reached >= 90 else '**not reached**'}). Fewer seeds make a verdict on a "
+        f"By the sweep engine with common random numbers. The target is a standard error of at "
+        f"most {WANTED_ERROR} pts for 90 % of the gains under the readings; {reached:.0f} % have "
+        f"it ({'reached' if reached >= 90 else '**not reached**'}), and the median is "
+        f"{np.median(errors) if errors else 0.0:.1f} pts. Fewer seeds make a verdict on a "
         "size more lenient and one on a direction stricter, so shares say less where they are few.",
         "",
         *markdown_table(head, rows),

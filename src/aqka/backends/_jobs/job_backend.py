@@ -1,4 +1,4 @@
-"""What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
+"""What backends that send Qiskit jobs share: transpiled circuits, jobs, tickets, counting."""
 
 import hashlib
 from copy import copy, deepcopy
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 class JobBackend(CircuitBackend):
     """Sends a plan to a service as sampler jobs of one PUB each.
 
-    Each circuit is built and transpiled once, here. A ticket holds the job ids and the
-    layout of the rows, so it can be collected by another process that can reach the jobs.
+    Each circuit is transpiled and tiled once, when it is first needed. A ticket holds the job ids
+    and the layout of the rows, so it can be collected by another process that can reach the jobs.
     """
 
     _device_name = ""  # of the one device that a run must stay on; empty where any may run it
@@ -76,9 +76,8 @@ class JobBackend(CircuitBackend):
         self._feature_map = circuit_digest(self._map)
         self._circuits = SentCircuits(self._map, transpile, fractional)
         # A map without an inverse serves points alone.
-        backwards = runs_backwards(self._map)
-        self._main = BY_DESIGN[check_design(design) if backwards else "points"]
-        self._circuits.of(self._main)  # it is better to hear now of what cannot be transpiled
+        self._main = BY_DESIGN[check_design(design) if runs_backwards(self._map) else "points"]
+        transpile.check(self.n_qubits)  # it is better to hear now of a device that is too small
         self._seed = seed
         self._tiles = None if tiles.count == 1 else TilesInUse(service.target, tiles)
         self._sentinels: Sentinels | None = None
@@ -108,6 +107,13 @@ class JobBackend(CircuitBackend):
         other = self.with_points(self._rows, self._columns)
         other._sentinels = Sentinels(points, shots)
         return other
+
+    def settle_on(self, design: str) -> None:
+        """Transpile and tile a design's circuit: it is better to hear now of what cannot be."""
+        self._circuits.of(BY_DESIGN[design])
+        if self._tiles is not None:
+            self._tiles.find(BY_DESIGN[design], self._circuits)
+        self._main = BY_DESIGN[design]
 
     @property
     def tiling(self) -> Tiling | None:

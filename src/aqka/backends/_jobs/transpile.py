@@ -78,13 +78,28 @@ class Transpiler:
         routed = other.num_nonlocal_gates() > isa.num_nonlocal_gates()
         return isa if routed or dead & _uses(other) else other
 
+    def check(self, n_qubits: int) -> None:
+        """Refuse a target whose connected pieces are all too small for a circuit, or its layout."""
+        available = getattr(self.target, "num_qubits", None)
+        name = getattr(self.target, "name", type(self.target).__name__)
+        target = getattr(self.target, "target", None)
+        couplers = None if target is None else target.build_coupling_map()
+        largest, problem = available, f"{name} has {available}"
+        if couplers is not None and not couplers.is_connected():
+            largest = max(piece.size() for piece in couplers.connected_components())
+            problem = f"{name} is not connected: its largest piece has {largest} qubits"
+        if largest is not None and largest < n_qubits:
+            raise InputError(
+                f"feature_map needs {n_qubits} qubits but {problem}; reduce the features or choose "
+                "a larger device."
+            )
+        if self.initial_layout is not None:
+            _check_layout(list(self.initial_layout), n_qubits, available)
+
     def _preset(self, n_qubits: int) -> Any:
         """Return Qiskit's pass manager for circuits of so many qubits, or refuse them."""
-        available = getattr(self.target, "num_qubits", None)
-        _check_size(n_qubits, available, self.target)
+        self.check(n_qubits)
         layout = None if self.initial_layout is None else list(self.initial_layout)
-        if layout is not None:
-            _check_layout(layout, n_qubits, available)
         # The seed is fixed: a backend made again must have the same circuit, or on a simulator the
         # same seed and tag would not give the same hits.
         return require("qiskit.transpiler", "qiskit").generate_preset_pass_manager(
@@ -97,22 +112,6 @@ class Transpiler:
 
 def _uses(isa: "QuantumCircuit") -> set[Use]:
     return {(s.name, tuple(isa.find_bit(qubit).index for qubit in s.qubits)) for s in isa.data}
-
-
-def _check_size(n_qubits: int, available: int | None, device: Any) -> None:
-    """Refuse a device that is too small for the circuit, or whose connected pieces all are."""
-    name = getattr(device, "name", type(device).__name__)
-    target = getattr(device, "target", None)
-    couplers = None if target is None else target.build_coupling_map()
-    problem = f"{name} has {available}"
-    if couplers is not None and not couplers.is_connected():
-        available = max(piece.size() for piece in couplers.connected_components())
-        problem = f"{name} is not connected: its largest piece has {available} qubits"
-    if available is not None and available < n_qubits:
-        raise InputError(
-            f"feature_map needs {n_qubits} qubits but {problem}; reduce the features or choose a "
-            "larger device."
-        )
 
 
 def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> None:
