@@ -13,7 +13,7 @@ from aqka.designs import Pairs, Points, as_design
 from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import Budget, Shots, as_budget, divided, duration
-from aqka.planning.device import HERON, DeviceModel, Usage, make_ceiling, device_facts
+from aqka.planning.device import HERON, DeviceModel, Usage, device_facts, make_ceiling
 from aqka.planning.quotes import SENTINELS, Quote, Wish, quote
 from aqka.planning.split import ROTATION_LAYERS
 from aqka.runs.spend import Ceiling
