@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 class InputError(ValueError):
     """An argument cannot be used.
 
-    The message names the argument, what was got, what is allowed and the remedy. Whoever
-    raises it has changed nothing yet.
+    The message names the argument, its value, what is allowed and the remedy. Nothing has changed.
     """
 
 
@@ -29,8 +28,7 @@ class JobError(RuntimeError):
     partial
         Shots that were run all the same, per row of the plan, and the answer to them, if any.
     lost
-        Shots that were run, and so are paid for, but whose hits cannot be had. They count against
-        the budget.
+        Shots that were run and paid for, but whose hits are lost. They count against the budget.
     """
 
     def __init__(

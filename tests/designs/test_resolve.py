@@ -153,21 +153,34 @@ def test_every_entrance_does_the_same(design, allocator, budget):
     assert named.head_.fitted_by == choice.learner.describe(Problem(Y))
 
 
-@pytest.mark.parametrize("allocator", ["uniform", "aqka", "hybrid"])
-@pytest.mark.parametrize("budget", [60, 150, 1200])
-def test_a_study_does_what_acquire_does(tmp_path, allocator, budget):
+@pytest.mark.parametrize("allocator", [None, "uniform", "aqka", "predictive", "hybrid"])
+@pytest.mark.parametrize(
+    ("design", "budget"),
+    [("auto", 60), ("auto", 150), ("auto", 1200), ("pairs", 1200), ("points", 1200)],
+)
+def test_a_study_does_what_acquire_does(tmp_path, allocator, design, budget):
     from aqka.study.directory import prepare
-    from aqka.study.quoting import better_design_of
+    from aqka.study.method import new_session
+    from aqka.study.quoting import better_design_of, settle_design
     from tests.study.helpers import write_study
 
-    text = {"budget": f"{budget} shots", "method": f'allocator = "{allocator}"', "rounds": 1}
-    prepared = prepare(write_study(tmp_path, **text))
-    choice = better_design_of(prepared)
+    named = "" if allocator is None else f'allocator = "{allocator}"\n'
+    method = f'{named}design = "{design}"'
+    path = write_study(tmp_path, budget=f"{budget} shots", method=method, rounds=1)
+    if design == "points" and allocator == "hybrid":
+        with pytest.raises(InputError, match="Hybrid gives shots to pairs, not points"):
+            prepare(path)
+        return
+    prepared = prepare(path)
+    study = new_session(settle_design(prepared), budget)
     backend, new = StatevectorBackend(prepared.points.train), len(prepared.points.test)
-    session = acquire(backend, prepared.points.train_labels, budget, allocator, new_points=new)
-    found = (choice.design, choice.allocator, choice.reason)
-    assert found == (session.design, session.allocator, session.reason)
-    assert found[2]
+    session = acquire(
+        backend, prepared.points.train_labels, budget, allocator, design=design, new_points=new
+    )
+    assert (study.design, study.allocator) == (session.design, session.allocator)
+    if design == "auto":
+        assert better_design_of(prepared).reason == session.reason
+    assert bool(session.reason) == (design == "auto")
 
 
 @pytest.mark.parametrize("budget", ["60 shots", "150 shots", "1200 shots"])

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from ast import literal_eval
 from html.parser import HTMLParser
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,8 +21,10 @@ from filelock import FileLock
 from numpydoc.docscrape import NumpyDocString
 
 import aqka
+from aqka.allocators import make_allocator
 from aqka.cli.app import app as cli
 from aqka.core import Problem
+from aqka.learners import make_learner
 from aqka.testing import check_allocator
 from docs._ext.generated_pages import commands, public_names
 from docs.conftest import check_figure, read_figure, write_figure
@@ -136,26 +139,74 @@ def test_public_names_document_their_parameters():
     assert lacking == {}
 
 
-def test_classes_of_the_front_door_state_the_types_of_their_parameters():
-    lacking = {}
-    for name in aqka.__all__:
-        found = getattr(aqka, name)
-        if not inspect.isclass(found) or inspect.isabstract(found) or issubclass(found, Exception):
-            continue
-        read = [NumpyDocString(inspect.cleandoc(home.__doc__ or "")) for home in found.__mro__]
-        typed = {
-            one_name.strip()
-            for part in read
-            for one in part["Parameters"]
-            for one_name in one.name.split(",")
-            if one.type
-        }
+RESULTS = {  # aqka makes these and users read them: their fields are Attributes
+    "aqka.designs.answered.PriorAudit",
+    "aqka.backends.diagonal.Depolarising",
+    "aqka.backends.diagonal.Drift",
+    "aqka.backends.diagonal.TileHits",
+    "aqka.backends.tiles.Tiling",
+    "aqka.backends.tiles.Place",
+    "aqka.runs.export.Measurements",
+    "aqka.runs.export.Outcomes",
+    "aqka.runs.export.Recorded",
+    "aqka.planning.Quote",
+    "aqka.planning.QuotePart",
+    "aqka.planning.Split",
+    "aqka.insight.Diagnostics",
+    "aqka.insight.recommendation.Preflight",
+    "aqka.insight.map_training.TrainedMap",
+    "aqka.insight.validation.Validation",
+}
+NEEDED = {"aqka.core.PointPlan": "letters"}  # None by inheritance, and refused
+
+
+def constructible():
+    """Classes that users construct, by name: the reference's, all allocators and all learners."""
+    listed = public_names(API.read_text(encoding="utf-8"))
+    found = {name: pkgutil.resolve_name(name) for name in listed if name not in RESULTS}
+    found |= {f"allocator {name}": type(make_allocator(name)) for name in aqka.allocator_names()}
+    found |= {f"learner {name}": type(make_learner(name)) for name in aqka.learner_names()}
+    return {
+        name: one
+        for name, one in found.items()
+        if inspect.isclass(one) and not inspect.isabstract(one) and not issubclass(one, Exception)
+    }
+
+
+def stated(found):
+    """Each parameter of a class's own docstring: its type, and its default as a text."""
+    parameters = {}
+    for entry in NumpyDocString(inspect.cleandoc(found.__doc__))["Parameters"]:
+        kind, _, default = entry.type.partition(", default=")
+        default = "None" if kind.endswith("optional") else default
+        names = [name.strip() for name in entry.name.split(",")]
+        each = default.split(", ") if len(names) == default.count(", ") + 1 else [default] * 99
+        parameters |= {name: (kind, text) for name, text in zip(names, each, strict=False)}
+    return {name: one for name, one in parameters.items() if not name.startswith("*")}
+
+
+def as_value(text):
+    """The value of a default that is a literal; else, such as of a constant's name, the text."""
+    try:
+        return literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def test_classes_that_users_construct_state_types_and_defaults_in_their_own_parameters():
+    for name, found in constructible().items():
         kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-        parameters = inspect.signature(found).parameters.values()
-        untyped = {one.name for one in parameters if one.kind not in kinds} - typed
-        if untyped:
-            lacking[name] = sorted(untyped)
-    assert lacking == {}
+        known = inspect.signature(found).parameters.values()
+        known = {one.name: one.default for one in known if one.kind not in kinds}
+        said = stated(found)
+        assert list(said) == list(known), name
+        for parameter, default in known.items():
+            kind, text = said[parameter]
+            needed = default is inspect.Parameter.empty or NEEDED.get(name) == parameter
+            assert kind.strip(), (name, parameter)
+            assert bool(text) != needed, (name, parameter)
+            if not needed and (default is None or isinstance(default, bool | int | float | str)):
+                assert as_value(text) == default, (name, parameter)
 
 
 def mentioned(pattern):

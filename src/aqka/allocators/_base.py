@@ -19,11 +19,11 @@ from aqka.maths.spectrum import Spectrum
 class Allocation:
     """What an allocator answers.
 
-    Attributes
+    Parameters
     ----------
-    shots
+    shots : array of int
         Shots for each unit of the table.
-    landmarks
+    landmarks : Landmarks, default=None
         The rows that are measured, where the others are reconstructed.
     """
 
@@ -41,9 +41,8 @@ class Allocator(ABC):
     """The schedule a run uses unless the user gives another."""
 
     ledger_name: ClassVar[str]
-    """What ledgers call the class. Tags, and so simulated hits and jobs in flight, depend on it:
-    it stays when the class is moved or renamed. A class without one of its own goes by its module
-    and name."""
+    """What ledgers call the class, and tags, simulated hits and jobs in flight depend on: it stays
+    when the class is moved or renamed. A class without one goes by its module and name."""
 
     units: ClassVar[tuple[str, ...]] = ("pair",)
     """What it can give shots to."""
@@ -91,9 +90,9 @@ class Allocator(ABC):
 class TargetFill(Allocator):
     """Fills toward targets ∝ sensitivity × deviation; a subclass writes the sensitivity.
 
-    Attributes
+    Parameters
     ----------
-    floor
+    floor : float, default=0.05
         Sensitivities are raised to this fraction of the largest one.
     """
 

@@ -42,7 +42,13 @@ def true_gradient(problem: Problem) -> FloatArray:
 
 @dataclass(frozen=True)
 class Aqka(TargetFill):
-    """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
+    """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one; for points 0.2 by default.
+    """
 
     ledger_name: ClassVar[str] = "aqka"
     units: ClassVar[tuple[str, ...]] = ("pair", "point")
@@ -55,7 +61,13 @@ class Aqka(TargetFill):
 
 @dataclass(frozen=True)
 class AqkaOracle(TargetFill):
-    """What AQKA would do if it knew the kernel it is about to measure."""
+    """What AQKA would do if it knew the kernel it is about to measure.
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "aqka-oracle"
 
@@ -75,7 +87,13 @@ class AqkaOracle(TargetFill):
 
 @dataclass(frozen=True)
 class Multinomial(SampledScore, Aqka):
-    """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5)."""
+    """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "multinomial"
     units: ClassVar[tuple[str, ...]] = ("pair",)
@@ -83,14 +101,26 @@ class Multinomial(SampledScore, Aqka):
 
 @dataclass(frozen=True)
 class MultinomialOracle(SampledScore, AqkaOracle):
-    """Sampling from p ∝ |g| sqrt(K(1-K)) of the true kernel (Appendix C.5)."""
+    """Sampling from p ∝ |g| sqrt(K(1-K)) of the true kernel (Appendix C.5).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "multinomial-oracle"
 
 
 @dataclass(frozen=True)
 class AqkaSvm(TargetFill):
-    """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49)."""
+    """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "aqka-svm"
 
@@ -113,7 +143,13 @@ class AqkaSvm(TargetFill):
 
 @dataclass(frozen=True)
 class AqkaSvmSoft(AqkaSvm):
-    """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, remedy (i))."""
+    """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, remedy (i)).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "aqka-svm-soft"
 
@@ -128,6 +164,11 @@ class Predictive(TargetFill):
 
     The coefficients and the ridge are those of the ``ridge-noise`` learner: at the paper's tiny
     ridge the sensitivities follow noise that the learner will filter out.
+
+    Parameters
+    ----------
+    floor : float, default=0.0
+        Sensitivities are raised to this fraction of the largest one; for points 0.2 by default.
     """
 
     ledger_name: ClassVar[str] = "predictive"

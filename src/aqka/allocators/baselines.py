@@ -60,7 +60,13 @@ class Random(Allocator):
 
 @dataclass(frozen=True)
 class Bernoulli(TargetFill):
-    """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat."""
+    """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat.
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "bernoulli"
 
@@ -71,7 +77,13 @@ class Bernoulli(TargetFill):
 
 @dataclass(frozen=True)
 class Leverage(TargetFill):
-    """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52)."""
+    """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52).
+
+    Parameters
+    ----------
+    floor : float, default=0.05
+        Sensitivities are raised to this fraction of the largest one.
+    """
 
     ledger_name: ClassVar[str] = "leverage"
 
@@ -83,7 +95,13 @@ class Leverage(TargetFill):
 
 @dataclass(frozen=True)
 class Shofar(Allocator):
-    """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6)."""
+    """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6).
+
+    Parameters
+    ----------
+    threshold : float, default=0.05
+        τ: points of smaller coefficients, relative to the largest, are outside the support.
+    """
 
     ledger_name: ClassVar[str] = "shofar"
     threshold: float = 0.05  # τ
@@ -112,7 +130,13 @@ def landmark_block(table: PairTable, points: IntArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class Nystrom(Allocator):
-    """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6)."""
+    """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6).
+
+    Parameters
+    ----------
+    landmarks : int, default=None
+        Number m_ℓ of landmark points; None takes ⌈√N⌉.
+    """
 
     ledger_name: ClassVar[str] = "nystrom"
     landmarks: int | None = None  # m_ℓ; None for ⌈√N⌉
@@ -147,7 +171,13 @@ class Nystrom(Allocator):
 
 @dataclass(frozen=True)
 class NystromLeverage(Nystrom):
-    """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
+    """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10).
+
+    Parameters
+    ----------
+    landmarks : int, default=None
+        Number m_ℓ of landmark points; None takes ⌈√N⌉.
+    """
 
     ledger_name: ClassVar[str] = "nystrom-leverage"
     schedule: ClassVar[Schedule] = ONE_LOOK
@@ -164,6 +194,11 @@ class Hybrid(Nystrom):
     """Landmarks by the row sums of |ĝ|, sensitivity fill within their block (Appendix C.11).
 
     The learner keeps what was measured in the block and reconstructs the rest.
+
+    Parameters
+    ----------
+    landmarks : int, default=None
+        Number m_ℓ of landmark points; None takes ⌈√N⌉.
     """
 
     ledger_name: ClassVar[str] = "hybrid"

@@ -54,20 +54,23 @@ class AerBackend(CircuitBackend, ExactBackend):
     Parameters
     ----------
     X : array-like
-    columns : array-like, default=None
+        Points of the rows, one per row of the array.
     feature_map : QuantumCircuit or str, default=None
-    design : {"pairs", "points"}, default="pairs"
-        Whose circuit ``circuit`` shows, and the fingerprint names, so that no run changes it.
+        A parametrised circuit; None is the ZZ map of two repetitions, linear.
     noise : NoiseModel or BackendV2
         A ``NoiseModel``, transpiled to its basis gates with every qubit connected to every
         other; or a backend, such as ``FakeFez()``, transpiled to its target with the noise
         Aer derives from its calibration. :func:`depolarising_noise` is the paper's.
+    columns : array-like, default=None
+        Points of the columns, for a test-by-train block; None takes those of X.
     seed : int, default=0
         The hits depend on it, on the tag and on the plan, and on nothing else.
     optimization_level : int, default=1
         Level of the transpiler, 0 to 3.
     initial_layout : list of int, default=None
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
+    design : {"pairs", "points"}, default="pairs"
+        Whose circuit ``circuit`` shows, and the fingerprint names, so that no run changes it.
 
     Examples
     --------

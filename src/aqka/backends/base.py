@@ -171,8 +171,7 @@ class Backend(ABC):
     def usage(self) -> Mapping[str, float | None]:
         """QPU seconds of each ticket that :meth:`collect` has returned or failed.
 
-        Jobs that failed or were cancelled count with what they used. None says that the service
-        could not tell.
+        Failed or cancelled jobs count with what they used. None: the service could not tell.
         """
         return {}
 

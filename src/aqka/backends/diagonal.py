@@ -60,8 +60,7 @@ class Depolarising:
 def estimate_depolarising(hits: ArrayLike, shots: ArrayLike, n_qubits: int) -> Depolarising:
     """Return the survival probability from hits of diagonal entries, all pooled.
 
-    The standard error takes half a hit and half a miss more than counted, so that it is not
-    zero where every shot hit.
+    The standard error takes half a hit and half a miss more than counted, so it is never zero.
 
     Examples
     --------
@@ -251,9 +250,9 @@ class TileHits:
 class TileWatch:
     """All rounds' sentinels, tile by tile.
 
-    Attributes
+    Parameters
     ----------
-    rounds
+    rounds : list of TileHits, default=[]
         What was seen so far.
 
     Examples

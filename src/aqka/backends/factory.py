@@ -56,10 +56,7 @@ class BackendFactory:
     def __call__(
         self, X: Any, feature_map: Any, *, columns: Any, seed: int, design: str = "pairs"
     ) -> Backend:
-        """Make the backend of a kernel of X with itself, or of X by ``columns``.
-
-        A class that takes a ``design`` is made for it.
-        """
+        """Make the backend of X by itself or by ``columns``, for a ``design`` if it takes one."""
         given = {"feature_map": feature_map} | self.options
         if "design" in signature(self.backend_class).parameters:
             given["design"] = design

@@ -38,8 +38,7 @@ class LightConeBackend(FeatureMapBackend, SimulatedBackend):
     correlations, nor do pairs that would close a loop, as a lattice has: do not use them for
     anything but reduced states.
 
-    It measures points and no pairs: above eight qubits ``design="points"`` learns from the
-    projected kernel.
+    It measures points, no pairs: above eight qubits they are read as the projected kernel.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class LightConeBackend(FeatureMapBackend, SimulatedBackend):
         Data, one row per point.
     feature_map : QuantumCircuit or str, default=None
         A Qiskit circuit, or a built-in map's name; None is the ZZ map, one qubit a feature.
-    columns : default=None
+    columns : None, default=None
         Must be None: pairs are not measured.
     seed : int, default=0
         The outcomes depend on it, on the tag and on the plan, and on nothing else.

@@ -38,8 +38,7 @@ NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
 class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
     """Runs the fidelity test on a PennyLane device, batched.
 
-    Each pair runs exactly its shots: pairs of equal shots share a tape, and the device runs all
-    tapes in one call.
+    Each pair runs exactly its shots. Pairs of equal shots share a tape; one call runs all tapes.
 
     Parameters
     ----------
@@ -47,8 +46,7 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
         Points of the rows, one per row of the array.
     feature_map : callable or QuantumCircuit
         A function that applies the gates of one point, for example
-        ``lambda x: qml.AngleEmbedding(x, wires=range(2))``; or a parametrised Qiskit circuit,
-        whose gates are applied as PennyLane's.
+        ``lambda x: qml.AngleEmbedding(x, wires=range(2))``; or a parametrised Qiskit circuit.
     device : str or callable, default="lightning.qubit"
         A device's name, or a function that makes a device from a seed.
     columns : array-like, default=None
@@ -59,8 +57,7 @@ class PennylaneBackend(FeatureMapBackend, SimulatedBackend):
     seed : int, default=0
         The hits depend on it, on the tag and on the plan, if the device takes a seed.
     design : {"pairs", "points"}, default="pairs"
-        ``"pairs"`` or ``"points"``: what will be measured. For points the feature map is never
-        run backwards.
+        What will be measured. For points the feature map is never run backwards.
 
     Notes
     -----

@@ -49,11 +49,11 @@ class RuntimeBackend(JobBackend):
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
         process with its noise; or a :class:`~aqka.backends.job_service.JobService`.
     X : array-like
-    columns : array-like, default=None
+        Points of the rows, one per row of the array.
     feature_map : QuantumCircuit or str, default=None
-    optimization_level, initial_layout : int and sequence of int, default=None
-    design : {"pairs", "points"}, default="pairs"
-        See :class:`~aqka.backends.SamplerBackend`.
+        A parametrised circuit; None is the ZZ map of two repetitions, linear.
+    columns : array-like, default=None
+        Points of the columns, for a test-by-train block; None takes those of X.
     mode : {"auto", "session", "batch", "job"}, default="auto"
         ``"auto"`` tries a session, then a batch, and else sends plain jobs, as ``"job"`` does;
         ``"session"`` or ``"batch"`` is refused where the account's plan has none.
@@ -64,18 +64,21 @@ class RuntimeBackend(JobBackend):
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
         ``{"fractional_gates": True}`` is ours: RZZ and RX where the device has them, half the
         two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
+    optimization_level, initial_layout : int and sequence of int, default=None
+        Of Qiskit's preset pass manager; None is 1, and the best place it finds.
     pass_manager : PassManager, default=None
-        One of your own, in place of ``optimization_level`` and ``initial_layout``.
+        One of your own, in place of the preset one.
     jobs : JobShape, default=None
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
         nothing, run one row per pair.
     tiles : TileRule, int or "auto", default=1
-        How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
-        or a :class:`~aqka.backends.tiles.TileRule`. On a fake device each tile is simulated
-        by itself with its own noise.
+        Copies of the circuit that run side by side: ``"auto"``, a number, or a
+        :class:`~aqka.backends.tiles.TileRule`. A fake device simulates each with its own noise.
     seed : int, default=0
         Hits of local backends depend on it and on the tag, and which tile runs which row.
+    design : {"pairs", "points"}, default="pairs"
+        What will be measured, as in :class:`~aqka.backends.SamplerBackend`.
 
     Examples
     --------

@@ -45,14 +45,12 @@ class SamplerBackend(JobBackend):
         What the circuit is transpiled for, once: a backend, or a pass manager of your own. None
         takes the sampler's backend where it shows one, and else leaves the circuit as it is.
     optimization_level, initial_layout : int and sequence of int, default=None
-        Of Qiskit's preset pass manager, where there is a backend; None is 1, and the best place it
-        finds.
+        Of Qiskit's preset pass manager; None is 1, and the best place it finds.
     jobs : JobShape, default=None
         How plans become jobs: shot quantum and limits.
     tiles : TileRule, int or "auto", default=1
-        How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
-        or a :class:`~aqka.backends.tiles.TileRule`; the target must be a device with a coupling
-        map and a calibration.
+        Copies of the circuit that run side by side: ``"auto"``, a number, or a
+        :class:`~aqka.backends.tiles.TileRule`, on devices with a coupling map and a calibration.
     seed : int, default=0
         Hits of simulators depend on it and on the tag, and which tile runs which row.
     design : {"pairs", "points"}, default="pairs"

@@ -37,19 +37,18 @@ class SentinelBackend(Backend):
     :class:`~aqka.backends.diagonal.DriftWarning` that names it; where half of the tiles or more
     have changed, it is the device that drifts, and none is dropped.
 
-    Attributes
+    Parameters
     ----------
-    backend
+    backend : Backend
         What runs the shots; rows and columns must be the same points.
-    points
+    points : array-like of int
         Points whose K_ii is measured.
-    shots
+    shots : int
         Shots of each, in every plan; with tiles those on each of them, at least.
-    false_alarm
-        Probability that a :class:`~aqka.backends.diagonal.DriftWarning` comes without drift, in
-        all rounds together: the r-th look spends false_alarm / (r (r + 1)) of it, which sums up to
-        false_alarm.
-    tiles
+    false_alarm : float, default=0.01
+        Probability of a :class:`~aqka.backends.diagonal.DriftWarning` without drift, in all rounds
+        together: the r-th look spends false_alarm / (r (r + 1)), which sums up to false_alarm.
+    tiles : TileWatch, default=TileWatch()
         What was seen of each tile, in every round; without tiles there is one, ``"the device"``.
 
     Notes

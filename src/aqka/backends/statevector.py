@@ -174,8 +174,7 @@ class StatevectorBackend(FeatureMapBackend, ExactBackend):
         applies operations for one point; or ``"zz"``, ``"zz-full"`` or ``"z"``, with two
         repetitions and one qubit per feature. None is ``"zz"``, whose entanglement is linear.
     columns : array-like, default=None
-        Other points, the columns of a rectangular test-by-train kernel; None compares ``X``
-        with itself.
+        Points of the columns, for a test-by-train block; None takes those of X.
     seed : int, default=0
         The hits depend on it, on the tag and on the plan, and on nothing else.
 

@@ -40,17 +40,17 @@ STEPS = 5  # of the search for the bound that lets most places in
 class TileRule:
     """Which places of a chip are used at once.
 
-    Attributes
+    Parameters
     ----------
-    count
+    count : int or "auto", default="auto"
         How many tiles; ``"auto"`` takes as many as the other rules allow.
-    worst
+    worst : float, default=0.8
         Places whose estimated success is below this share of the best place's are left.
-    mean
+    mean : float, default=0.92
         The mean estimated success of the tiles is at least this share of the best place's.
-    idle_neighbours
-        Whether the neighbours of every qubit in use stay idle: gates side by side disturb each
-        other, and no calibration says how much.
+    idle_neighbours : bool, default=True
+        Keep neighbours of qubits in use idle: gates side by side disturb each other, and no
+        calibration says how much.
     """
 
     count: int | str = AUTO

@@ -21,13 +21,13 @@ NO_SETTING = -1  # stands for the setting of reference states, which are measure
 class CalibrationPlan(OutcomePlan):
     """Shots to spend on reference states, one row each: what is read of them is known before.
 
-    Attributes
+    Parameters
     ----------
-    references
+    references : array of int
         0 for all qubits prepared in 0, 1 for all prepared in 1.
-    shots
+    shots : array of int
         Shots for each row.
-    qubits
+    qubits : int
         Number of qubits, those of the points whose readout it is.
 
     Examples
@@ -83,7 +83,7 @@ class CalibrationTable(UnitTable):
 
     Parameters
     ----------
-    n_qubits
+    n_qubits : int
         Number of qubits.
 
     Attributes

@@ -64,14 +64,14 @@ def words_of(outcomes: IntArray) -> IntArray:
 class OutcomeCounts:
     """What came back for a plan: how often each outcome was seen, zeros left out.
 
-    Attributes
+    Parameters
     ----------
-    rows
+    rows : array of int
         Row of the plan.
-    outcomes
+    outcomes : array of int
         The bitstring as a number, qubit 0 its least significant bit; above 62 qubits a row of
         numbers, the first one that of qubits 0 to 61.
-    counts
+    counts : array of int
         How often it was seen.
 
     Examples

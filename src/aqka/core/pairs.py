@@ -74,13 +74,12 @@ class PairTable(HitTable):
 
     Parameters
     ----------
-    n_points
+    n_points : int
         Number of training points N.
-    diagonal
-        ``"known"``: K_ii = 1 costs nothing and is not in the table, which then has N(N-1)/2
-        pairs. ``"measured"``: the diagonal is measured like any pair, and the table has the
-        paper's M = N(N+1)/2 pairs.
-    bits
+    diagonal : {"known", "measured"}, default="known"
+        ``"known"``: K_ii = 1 costs nothing and is not in the table of N(N-1)/2 pairs.
+        ``"measured"``: it is measured like any pair; the table has the paper's M = N(N+1)/2 pairs.
+    bits : int, default=None
         Bits of an outcome where those that are flipped count: ``flips`` has the shots of each pair
         with 0, 1, … of them, ``tolerance`` what they are worth, and ``hits`` are fractions then.
 
@@ -185,10 +184,7 @@ class PairTable(HitTable):
             np.add.at(self.hits, index, counts if plan.bits is None else counts[:, 0])
 
     def square(self, values: FloatArray, known_diagonal: float = 1.0) -> FloatArray:
-        """Return per-pair ``values`` as a symmetric matrix.
-
-        ``known_diagonal`` fills the diagonal of a table that does not measure it.
-        """
+        """Return ``values`` of pairs as a symmetric matrix, ``known_diagonal`` on a known one."""
         matrix = np.empty((self.n_points, self.n_points))
         matrix[self._mask] = values
         matrix.T[self._mask] = values
@@ -276,9 +272,9 @@ class BlockTable(HitTable):
 
     Parameters
     ----------
-    n_rows, n_cols
+    n_rows, n_cols : int
         Numbers of test and of training points.
-    tolerance
+    tolerance : Tolerance, default=None
         How much of a hit a shot with flipped bits is; None counts hits.
 
     Examples

@@ -129,11 +129,11 @@ class Plan(ABC):
 class Landmarks:
     """The points whose rows were measured so that the other entries can be reconstructed.
 
-    Attributes
+    Parameters
     ----------
-    points
+    points : array of int
         Indices of the landmark points.
-    keep_block
+    keep_block : bool
         Whether measured entries inside the landmark rows are kept as they are (hybrid), or the
         whole matrix is replaced by its reconstruction (plain Nyström).
     """
@@ -146,15 +146,17 @@ class Landmarks:
 class ShotPlan(Plan):
     """Shots to spend, one row per pair.
 
-    Attributes
+    Parameters
     ----------
-    rows, cols
+    rows, cols : array of int
         The two points of each pair: training points both, or test point and training point.
-    shots
+    shots : array of int
         Shots for each pair.
-    landmarks
+    landmarks : Landmarks, default=None
         Set by allocators whose learner reconstructs unmeasured entries.
-    bits
+    theta : array of shape (settings, parameters), default=None
+        Set where a map is trained: points s N to (s + 1) N - 1 are the N points at its row s.
+    bits : int, default=None
         Set where flipped bits count: the answer then has a row per pair, with the number of shots
         that read 0, 1, … up to so many ones. None is answered by hits, the shots that read none.
 

@@ -108,17 +108,18 @@ class OutcomePlan(Plan):
 class PointPlan(OutcomePlan):
     """Shots to spend, one row per point and setting.
 
-    Attributes
+    Parameters
     ----------
-    points
+    points : array of int
         Indices of the points.
-    settings
+    settings : array of int
         Which of the shared settings each row measures: a row of ``letters``.
-    shots
+    shots : array of int
         Shots for each row.
-    letters
-        The shared Pauli settings, 0, 1, 2 for X, Y, Z in column q for qubit q; see
-        ``aqka.core.settings``.
+    letters : array of shape (settings, qubits)
+        The Pauli settings, 0, 1, 2 for X, Y, Z of each qubit; ``aqka.core.settings`` makes some.
+    theta : array of shape (settings, parameters), default=None
+        Set where a map is trained; see :class:`~aqka.core.ShotPlan`.
 
     Examples
     --------

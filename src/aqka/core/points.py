@@ -18,9 +18,9 @@ class PointTable(UnitTable):
 
     Parameters
     ----------
-    n_points
+    n_points : int
         Number of points N.
-    settings
+    settings : array-like of shape (settings, qubits)
         The shared Pauli settings, one row each, 0, 1, 2 for X, Y, Z in column q for qubit q.
 
     Attributes

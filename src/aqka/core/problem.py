@@ -20,15 +20,15 @@ DEFAULT_C = 5.0  # box of the SVM dual
 class Reading:
     """What is measured and how the unmeasured is read.
 
-    Attributes
+    Parameters
     ----------
-    name
+    name : str
         What the reading is called in results.
-    diagonal
+    diagonal : {"known", "measured"}
         Whether K_ii costs shots; see :class:`~aqka.core.PairTable`.
-    unseen
+    unseen : {"zero", "mean"}
         What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
-    learner
+    learner : str
         The learner that an experiment reads its runs by.
     """
 

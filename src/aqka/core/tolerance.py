@@ -53,13 +53,13 @@ def best_weight(histograms: Counts) -> float:
 class Tolerance:
     """How much of a hit a shot with flipped bits is, as the counts of training pairs say.
 
-    Attributes
+    Parameters
     ----------
-    bits
+    bits : int
         Bits of an outcome.
-    weight
+    weight : float, default=0.0
         w: a shot with h flipped bits is w^h of a hit.
-    spread
+    spread : float, default=1.0
         Variance of a shot, as a share of that of a hit with the same chance.
     """
 

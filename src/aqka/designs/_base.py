@@ -28,8 +28,7 @@ class Settle:
     Parameters
     ----------
     error_rate : float, default=0.05
-        Chance, per point, that it is declared settled with another class than unlimited shots on
-        it would give.
+        Chance, per point, that it settles on another class than unlimited shots would give.
     looks : int, optional
         How often the counts are looked at while the budget lasts, each look one submission. The
         default is that of the design: 12 for pairs, 4 for points.

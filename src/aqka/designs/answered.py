@@ -30,8 +30,7 @@ class PriorAudit:
     compared, disagreed
         How many of them the shots settled, and how many of those with another class.
     level, passed
-        Share of wrong answers that the prior promises at most, and whether it was kept; else every
-        point was measured.
+        Most wrong answers that the prior promises, a share; whether it was kept, else all measured.
     """
 
     points: IntArray

@@ -53,16 +53,15 @@ MAX_PURE_STEPS = 2**30  # for variances of pure states, 8ⁿ each; more take ove
 class Fidelity(PointKernel):
     """The fidelity kernel of states fitted by maximum likelihood, up to eight qubits.
 
-    Attributes
+    Parameters
     ----------
-    kernel_of
-        ``"purified"`` takes most of a device's noise away; ``"device"`` is the kernel that pairs
-        would have measured.
-    rank
+    kernel_of : {"purified", "device"}, default="purified"
+        ``"purified"`` takes most of a device's noise away; ``"device"`` reads what pairs would.
+    rank : int, default=None
         Vectors of a state; None tests whether pure states will do.
-    confusion
+    confusion : array of shape (qubits, 2, 2), default=None
         Readout errors from a calibration (``aqka.estimates.readout``).
-    fit_states
+    fit_states : callable, default=StateFits()
         What fits the states of training points and of new ones: by default this process a few,
         and all cores very many; a Dask cluster by ``StateFits(scheduler=…)``.
     """
@@ -190,8 +189,7 @@ class StateEstimate(PointEstimate):
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation.
 
-        The delta method at the fitted states, multiplied by what counts drawn from them show it to
-        miss, never by less than 1.
+        By the delta method, times what counts drawn from the fitted states show it to miss (≥ 1).
         """
         operators, rank = self.operators(head), self.fitted.rank
         fitted = self.kernel_of_points.fit(table, rank)

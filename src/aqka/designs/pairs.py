@@ -41,11 +41,11 @@ class KernelEstimate(Estimate):
 
     Parameters
     ----------
-    kernel
+    kernel : array of shape (points, points)
         The training kernel.
-    identity
+    identity : str, default=None
         What it was computed from; None for the entries themselves.
-    rows_are_alike
+    rows_are_alike : bool, default=True
         Whether a new point's row is measured as the training rows were, so that these say what it
         is like; else it is read as measured.
     """
@@ -104,9 +104,9 @@ class PairEstimate(KernelEstimate):
 
     Parameters
     ----------
-    table, problem
+    table, problem : PairTable and Problem
         The counts, and the problem whose reading says how they are read.
-    landmarks : Landmarks, optional
+    landmarks : Landmarks, default=None
         The rows that were measured, where the others are reconstructed.
     """
 

@@ -124,9 +124,9 @@ def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatAr
 class FittedPrior:
     """What a head's training points say about new ones, without a shot.
 
-    Attributes
+    Parameters
     ----------
-    settings, angles, process
+    settings, angles, process : PredictionPrior, GateAngles and AnglePrior
         When it answers, the gate angles of any points, and the Gaussian process on them.
     """
 
@@ -154,9 +154,9 @@ class FittedPrior:
 class LazyAnswers:
     """What a prior says of points, computed when first needed: a resumed run never does.
 
-    Attributes
+    Parameters
     ----------
-    settings, fit, X
+    settings, fit, X : PredictionPrior, callable and array-like
         When it answers, what fits it, and the points.
     """
 

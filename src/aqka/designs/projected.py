@@ -29,21 +29,20 @@ RESAMPLES = 24  # draws of the shots: the relative error of a deviation is 1/sqr
 class Projected(PointKernel):
     """A projected kernel of reduced states (Huang et al. 2021), for any number of qubits.
 
-    Attributes
+    Parameters
     ----------
-    locality
+    locality : {1, 2, 4}, default=1
         Qubits of a reduced state, 1 or 2; or 4 for all Pauli strings of points of up to 4 qubits.
-    form
+    form : {"gaussian", "linear"}, default="gaussian"
         ``"gaussian"``: exp(-γ Σ ‖ρ - σ‖²). ``"linear"``: the mean of Tr ρσ, where a point with
         itself is the mean purity of its reduced states, not 1.
-    gamma
+    gamma : float, default=None
         γ of the Gaussian; None chooses it with the ridge, by leaving points out.
-    confusion
+    confusion : array of shape (qubits, 2, 2), default=None
         Readout errors from a calibration (``aqka.estimates.readout``).
-    pairs
-        Which two-qubit states: ``"neighbours"``, the pairs that the feature map's gates act on
-        where nine settings measure them all, and else those on a line; ``"all"``; or your own,
-        ((0, 1), (1, 2), …).
+    pairs : str or tuple of pairs, default="neighbours"
+        Which two-qubit states: ``"neighbours"``, those that the feature map's gates act on where
+        nine settings measure them all, else those on a line; ``"all"``; or ((0, 1), (1, 2), …).
     """
 
     locality: int = 1
@@ -275,10 +274,7 @@ class ReducedEstimate(PointEstimate):
         return type(self)(self.kernel_of_points, self.table, self.design, states, self._named)
 
     def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
-        """Return the kernel of points that were read.
-
-        With the noise of both points, whichever is new: so an entry is the same in every block.
-        """
+        """Return the kernel of points that were read, with the noise of both: blocks agree."""
         left, right = self.states.subset(rows), self.states.subset(cols)
         kernel = self.kernel_of_points
         if kernel.form == "linear":

@@ -29,11 +29,11 @@ def as_prior(prior: str | PredictionPrior) -> PredictionPrior | None:
 class Choice:
     """What is measured, by which allocator, and how a head is fitted to it.
 
-    Attributes
+    Parameters
     ----------
-    design, allocator, learner
+    design, allocator, learner : Design, Allocator and Learner
         What is done.
-    reason
+    reason : str, default=""
         Why this design: a sentence with the numbers where it was chosen, empty where it was named.
     """
 
@@ -67,11 +67,9 @@ def resolve(
     n_qubits
         Qubits of a point's state; None where the backend cannot measure points.
     budget
-        Shots for training and predictions together; by the name of a design where time or money
-        buys more shots of one.
+        Shots for training and predictions; by design where time or money buys more shots of one.
     on_top
-        Whether the budget is for training alone, and a new point gets what a training point gets
-        on top of it.
+        Whether the budget is for training alone; a new point gets as much on top of it.
     measures_pairs
         Whether the backend can measure pairs.
 

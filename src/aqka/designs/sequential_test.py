@@ -57,17 +57,16 @@ class WinnerTest:
 
     Parameters
     ----------
-    alpha, intercept
+    alpha, intercept : array
         Coefficients, one column per class, and one number per class.
-    n_points
+    n_points : int
         Number of test points, each with its own test.
-    error_rate
-        Chance, per point, that a class is ever declared the winner which is not: with M classes
-        a statement is rejected at wealth (M - 1) / error_rate, for M - 1 of them can be false
-        winners against the true one.
-    shots_range
+    error_rate : float
+        Chance, per point, that a class is ever declared the winner which is not: with M classes a
+        statement is rejected at wealth (M - 1) / error_rate: M - 1 of them can be false winners.
+    shots_range : tuple of two floats
         Fewest and most shots of a point at which the bets are meant to decide.
-    tolerance
+    tolerance : Tolerance, default=None
         How much of a hit a shot with flipped bits is: any share is a fair bet, for its mean is K.
     """
 

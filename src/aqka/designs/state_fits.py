@@ -24,11 +24,11 @@ class StateFits:
 
     Called as ``aqka.estimates.states.fit_states`` is, and finds the same states bit for bit.
 
-    Attributes
+    Parameters
     ----------
-    workers
+    workers : int, default=None
         Processes on this machine; None takes one for each core.
-    scheduler
+    scheduler : str or Client, default=None
         Address of a Dask scheduler, or a client, on whose cluster all states are fitted. With the
         address a head can be pickled.
     """

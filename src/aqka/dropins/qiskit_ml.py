@@ -21,19 +21,17 @@ class AqkaKernel(BaseKernel):
 
     Parameters
     ----------
-    feature_map
+    feature_map : QuantumCircuit
         A parametrised circuit, one parameter a feature.
-    enforce_psd
+    enforce_psd : bool, default=True
         Whether a kernel of points with themselves is projected to the nearest positive
         semi-definite one, as an SVM needs it.
-    evaluate_duplicates : "none"
-        As in Qiskit's kernels, which can also measure identical points; here they read 1 at no
-        cost.
-    fidelity : None
+    evaluate_duplicates : {"none"}, default="none"
+        As in Qiskit's kernels, which can measure identical points; here they read 1 at no cost.
+    fidelity : None, default=None
         As in Qiskit's kernels; here ``backend`` runs the shots.
     **settings
-        ``budget``, ``test_budget``, ``design`` and the rest; see
-        :class:`~aqka.QuantumKernel`.
+        ``budget``, ``test_budget``, ``design`` and the rest; see :class:`~aqka.QuantumKernel`.
 
     Attributes
     ----------
@@ -77,10 +75,7 @@ class AqkaKernel(BaseKernel):
         self.measured = QuantumKernel(feature_map, **settings)
 
     def evaluate(self, x_vec: NDArray[Any], y_vec: NDArray[Any] | None = None) -> FloatArray:
-        """Return the kernel of ``x_vec`` with ``y_vec``, or with itself if that is None.
-
-        A one-dimensional array is one point.
-        """
+        """Return the kernel of ``x_vec``, one point or more, with ``y_vec`` or itself."""
         rows, columns = self._validate_input(x_vec, y_vec)
         kernel = self.measured.matrix(rows, columns)
         among_themselves = columns is None or np.array_equal(rows, columns)

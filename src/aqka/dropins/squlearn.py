@@ -20,12 +20,11 @@ class AqkaKernel(KernelMatrixBase):  # type: ignore[misc]
 
     Parameters
     ----------
-    feature_map
+    feature_map : QuantumCircuit, default=None
         A parametrised Qiskit circuit, one parameter a feature. That of an encoding circuit of
         sQUlearn is ``encoding.get_circuit(Parameters("x", features), values).qiskit_circuit``.
-    regularization
-        As in sQUlearn's kernels, for kernels of points with themselves: ``"thresholding"``,
-        ``"tikhonov"`` or None.
+    regularization : {"thresholding", "tikhonov"}, default=None
+        As in sQUlearn's kernels, for kernels of points with themselves.
     **settings
         ``budget``, ``test_budget``, ``design`` and the rest; see :class:`~aqka.QuantumKernel`.
 

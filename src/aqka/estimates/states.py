@@ -36,8 +36,7 @@ KernelOf = Literal["purified", "device"]
 class FittedStates:
     """States of points.
 
-    ``vectors`` has the shape rank × points × 2^n: the state of point i is Σ_k |v_ki⟩⟨v_ki|, as it
-    was before the readout.
+    ``vectors``, rank × points × 2^n, are those before the readout: of point i Σ_k |v_ki⟩⟨v_ki|.
     """
 
     vectors: ComplexArray

@@ -18,8 +18,7 @@ SHIFT = 31  # a pair of point numbers is one int64
 class Known(ABC):
     """The entries of a kernel that are known; one class for each design.
 
-    Points are known by their coordinates. An entry is the same in either order, and a point with
-    itself reads 1.
+    Points are known by their coordinates. Entries are symmetric; a point with itself reads 1.
     """
 
     def __init__(self, design: Any) -> None:

@@ -63,10 +63,7 @@ class Purchase:
         return cls(**{name: value for name, value in given.items() if name in names})
 
     def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
-        """Return it with a backend and a design, by default the better one and why it is.
-
-        Nothing is measured.
-        """
+        """Return it, unmeasured, with a backend and a design: the better one and why, if None."""
         made = replace(self, backend=factory, design=design or Points())
         if design is not None:
             return made
@@ -271,8 +268,7 @@ class BoughtKernel(KernelSource):
 def kernel_source(X: NDArray[Any], purchase: Purchase) -> KernelSource:
     """Return what the backend of a purchase stands for.
 
-    X are the training points; their kernel if that is precomputed; or their numbers in a finished
-    run.
+    X are the training points, their precomputed kernel, or their numbers in a finished run.
     """
     backend = purchase.backend
     if is_precomputed(backend):

@@ -47,10 +47,7 @@ class Measured(TransformerMixin, Measuring):  # type: ignore[misc]
         return Limits(self.test_budget, self.shots_each)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Measure the points of X, or what is not known of them yet.
-
-        ``y`` is only looked at by an allocator that steers by labels.
-        """
+        """Measure what is not known of X yet; ``y`` is for allocators that steer by labels."""
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         labels = None
         if y is not None and make_allocator(self._purchase().allocator).steers:
@@ -201,19 +198,10 @@ class QuantumFeatures(Measured):
 
     Each point is measured once, in as many settings as the operators need, and remembered: clones
     and copies share it, so that a grid search or cross-validation measures once. The first fit
-    spends ``budget``, evenly; points that come later have ``shots_each`` shots out of
-    ``test_budget``.
+    spends ``budget``, evenly; later points have ``shots_each`` shots out of ``test_budget``.
 
     Do not put a ``StandardScaler`` after it: it scales up features that are pure shot noise, and
-    no transformer can see what follows it. ``shrink=True`` does the opposite. A fit whose features
-    are mostly noise warns.
-
-    Attributes
-    ----------
-    standard_errors_
-        Errors of the training points' features, by their shots.
-    shrinkage_
-        What each feature was multiplied by.
+    no transformer sees what follows. ``shrink=True`` does the opposite. Mostly noisy fits warn.
 
     Examples
     --------
@@ -224,6 +212,13 @@ class QuantumFeatures(Measured):
     >>> model = make_pipeline(QuantumFeatures(budget=12_000), LogisticRegression()).fit(X, y)
     >>> model[0].shots_used_, model[0].get_feature_names_out().tolist()
     (12000, ['X0', 'Y0', 'Z0', 'X1', 'Y1', 'Z1'])
+
+    Attributes
+    ----------
+    standard_errors_ : array
+        Errors of the training points' features, by their shots.
+    shrinkage_ : array
+        What each feature was multiplied by.
     """
 
     operators: str = "single"

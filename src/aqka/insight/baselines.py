@@ -23,8 +23,7 @@ Grid = dict[str, list[float]]
 def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
     """Return an RBF SVM, a linear model and gradient boosting by name.
 
-    Their settings come from small grids, by cross-validation inside the standardised training
-    points.
+    Cross-validation inside the standardised training points sets them, from small grids.
     """
     from sklearn import config_context
 

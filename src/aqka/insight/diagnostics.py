@@ -97,8 +97,7 @@ def diagnose(
     problem : Problem
         What is learnt.
     kernel : array, optional
-        A true kernel, or with ``variance`` one that was not counted pair by pair, such as that of
-        points.
+        A true kernel, or with ``variance`` one not counted pair by pair, such as that of points.
     variance : array, optional
         Variance of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
     """

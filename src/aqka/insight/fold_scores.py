@@ -107,10 +107,7 @@ class Difference:
 
 
 def difference(first: FoldScores, second: FoldScores) -> Difference:
-    """Return by how much the first model scores better, fold by fold.
-
-    Where one of them was scored on the first folds only, those are compared.
-    """
+    """Return by how much the first model scores better, on the folds that both were scored on."""
     n_rows = min(len(first.values), len(second.values))
     gaps = first.values[:n_rows, :1] - second.values[:n_rows, :1]
     return Difference(float(gaps.mean()), float(standard_error(gaps, first.n_folds)[0]))

@@ -21,10 +21,7 @@ from aqka.sessions.map_training import MapTraining, PointTraining
 
 
 class MapKernel:
-    """The kernel of a trainable map that a design reads: the fidelity, or a projected one.
-
-    Where it is the fidelity, pairs are measured.
-    """
+    """The kernel of a trainable map by a design: the fidelity, of pairs, or a projected one."""
 
     def __init__(self, made: TrainableMap, design: "str | Design" = "auto") -> None:
         self.made, self.n_qubits = made, int(made.circuit.num_qubits)

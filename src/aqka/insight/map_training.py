@@ -45,8 +45,7 @@ class TrainedMap(Shown):
         θ, and the map with it put in: a Qiskit circuit, or a PennyLane function of x, for every
         estimator, backend, drop-in kernel and study.
     history
-        The loss, minus the centred alignment, before the first step and after each; on shots as
-        its pairs showed it.
+        The loss, minus the centred alignment, before the first step and after each, as measured.
     shots
         That training took; 0 in simulation.
     kept_initial
@@ -55,8 +54,7 @@ class TrainedMap(Shown):
         Leave-one-out score of nine common scales of the features at θ₀: what to beat. Scales at
         which an angle has no value are left out; empty where the map cannot be simulated.
     validation
-        What decided, of θ₀ and of the trained θ: R² of held-out targets, on shots the alignment of
-        held-out points.
+        What decided between θ₀ and the trained θ: R² of held-out targets, on shots their alignment.
     """
 
     theta: FloatArray
@@ -136,8 +134,7 @@ def train_map(
         Which parameters of a circuit are trained; by default all but those of the one parameter
         vector that is as long as ``X`` has columns.
     theta0 : array, optional
-        Where to start; by default at random, and with scales at the best common scale, or on a
-        backend at 1.
+        Where to start; by default at random, scales at the best common one, on a backend at 1.
     design : str or Design, default="auto"
         Whose kernel is trained: the fidelity, measured on pairs; or that of
         ``Points(kernel="projected")``, a Gaussian of the points' mean distance, for which a step

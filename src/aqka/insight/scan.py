@@ -37,7 +37,8 @@ class Spending:
     test_shots : int, default=100
         At most so many, on average, for each pair of a held-out and a training point; of a map of
         many qubits, whose points are measured, for each held-out point.
-    allocator, schedule, learner, ridge, C
+    allocator, schedule, learner : str, Schedule and str, default="uniform", None, "ridge-noise"
+    ridge, C : float, default=0.01, 5.0
         As :func:`~aqka.acquire` and the learners take them.
     """
 
@@ -156,10 +157,7 @@ class Candidate:
     def measured(
         self, spending: Spending, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Return its kernel as even shots show it: of training points, and rows of held-out ones.
-
-        With many qubits, points are measured.
-        """
+        """Return its training kernel and held-out rows by even shots, on points if it is wide."""
         if not self.is_wide:
             return measure_evenly(self.kernel(), spending, rng)
         each = spending.budget / spending.n_train, spending.test_shots
@@ -223,8 +221,7 @@ def scan(
 ) -> Scan:
     """Score every candidate on the same folds.
 
-    With a budget, kernels are read as the same shots on every pair would show them, so that a
-    kernel that needs more shots does not win.
+    With a budget, kernels are read as even shots show them, so that none wins that needs more.
     """
     n_folds = fold_scores.folds_a_repetition(folds, len(y))
     not_held = [np.setdiff1d(np.arange(len(y)), fold.held) for fold in folds[:n_folds]]

@@ -112,15 +112,15 @@ class Estimate(ABC):
 class Decided:
     """Decision values of points, and how uncertain their shots leave them.
 
-    Attributes
+    Parameters
     ----------
-    f
+    f : array
         Decision values; with more than two classes a column each.
-    deviation
+    deviation : array
         Standard deviation of each.
-    reading
+    reading : RowReading, default=None
         What the counts say about rows of kernel entries; None where points were measured.
-    states
+    states : FittedStates, default=None
         The states that were fitted to the counts, where a kernel has states.
     """
 
@@ -159,23 +159,23 @@ class Decided:
 class FittedHead:
     """A trained classifier or regressor f(x) = Σ α_i K(x, x_i) + b.
 
-    Attributes
+    Parameters
     ----------
-    alpha
+    alpha : array
         Coefficients; with more than two classes one column per class.
-    intercept
+    intercept : array
         b, one number per output.
-    estimate
+    estimate : Estimate
         The kernel estimate it was fitted to.
-    regularisation
+    regularisation : float
         The ridge λ, or the C of an SVM, that was used.
-    classes
+    classes : array
         The labels of a negative and of a positive f; or of each column.
-    has_classes
+    has_classes : bool, default=True
         Whether f stands for classes; else for real targets.
-    fitted_by
+    fitted_by : str, default=""
         The learner, as a text.
-    spectrum
+    spectrum : Spectrum or FeatureSpectrum, default=None
         The decomposition that the learner made; it is the longest step, so it is kept.
     """
 
@@ -230,10 +230,7 @@ class FittedHead:
         return np.asarray(block @ self.alpha + self.intercept)
 
     def predict(self, test_kernel: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row of a test-by-train kernel block, as labelled in y.
-
-        For real targets, the classes are their signs.
-        """
+        """Return the class of each row of a test-by-train block; of real targets, the sign."""
         return self.labels(self.decision_function(test_kernel))
 
     def entries(self) -> "FittedHead":
@@ -261,10 +258,7 @@ class FittedHead:
 
 
 def winner_of(decision: FloatArray) -> IntArray:
-    """Return the number of each decision value's class: by its sign, or the largest column's.
-
-    The one rule from decision values to labels.
-    """
+    """Return the number of each decision value's class: by its sign, or the largest column's."""
     columns = decision.reshape(len(decision), -1)
     winner = columns[:, 0] >= 0 if columns.shape[1] == 1 else columns.argmax(axis=1)
     return winner.astype(np.int64)

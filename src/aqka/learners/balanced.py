@@ -16,10 +16,14 @@ from aqka.maths.spectrum import left_out
 class Balanced(Learner):
     """Another learner with the border between its classes chosen by held-out balanced accuracy.
 
-    Ridge regression on few points of a class shrinks f toward the other's label, and then predicts
-    that one too often. Here f is left as it is, or lowered by the value that leaves equal tails of
-    both classes behind it, whichever has the higher balanced accuracy on left-out points. Plain
-    accuracy may fall.
+    Ridge regression on few points of a class shrinks f toward the other's label, and predicts that
+    one too often. So f is kept, or lowered by the value that leaves equal tails of both classes
+    behind it: what has the higher balanced accuracy on left-out points. Plain accuracy may fall.
+
+    Parameters
+    ----------
+    learner : str or Learner, default="ridge-noise"
+        The learner whose border is moved, a ridge.
     """
 
     learner: str | Learner = "ridge-noise"  # a ridge learner

@@ -79,6 +79,11 @@ class RidgeLoo(_FromGrid):
 
     One decomposition serves the whole grid. With very uneven shots it can mislead, because
     projection has already used every entry; ``ridge-kfold`` holds points out for real.
+
+    Parameters
+    ----------
+    grid : tuple of float, default=RIDGE_GRID
+        Ridges to choose from; by default 21 from 0.001 to 100.
     """
 
     def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
@@ -107,7 +112,13 @@ def kfold_errors(
 
 
 class RidgeKfold(_FromGrid):
-    """The ridge of the grid that predicts held-out points best."""
+    """The ridge of the grid that predicts held-out points best.
+
+    Parameters
+    ----------
+    grid : tuple of float, default=RIDGE_GRID
+        Ridges to choose from; by default 21 from 0.001 to 100.
+    """
 
     def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:
         """Return the best of the grid on held-out points."""
@@ -129,9 +140,7 @@ class RidgeNoise(_RidgeLearner):
     Shot noise has a spectrum of its own, which ends at 2σ√N (Wigner): no ridge below a quarter of
     that is any good, however small its leave-one-out error. Above, the ridge is the smallest one
     whose mean squared leave-one-out residual is within a quarter of a standard error of the best.
-    One decomposition serves all ridges.
-
-    docs/explanation/learners.md tells what else was tried.
+    One decomposition serves all ridges. docs/explanation/learners.md tells what else was tried.
     """
 
     def ridge(self, estimate: Estimate, spectrum: AnySpectrum, problem: Problem) -> float:

@@ -35,21 +35,21 @@ class DeviceModel:
     Table 3 (2048 shots a circuit on ibm_pittsburgh) reads 207 s for 300 circuits and 1158 s for
     all 1675 in six jobs: the model says 217 s and 1213 s, 5 % more.
 
-    Attributes
+    Parameters
     ----------
-    job_overhead
+    job_overhead : float, default=2.0
         QPU time of a job before its first execution.
-    rep_delay, execution_overhead, layer_time
-        Idle time before an execution; reset, learner and control; one layer of the circuit.
-    max_executions, max_job_seconds
+    rep_delay, execution_overhead, layer_time : float, default=250e-6, 98e-6, 20e-9
+        Idle time before an execution; reset, readout and control; one layer of the circuit.
+    max_executions, max_job_seconds : int and float, default=10_000_000, 10_800.0
         Most executions and longest QPU time of one job.
-    session_seconds, interactive_gap
+    session_seconds, interactive_gap : float, default=28_800.0, 60.0
         Longest session, and longest pause between two of its jobs before it is put aside.
-    queued_job_seconds
+    queued_job_seconds : float, default=20.0
         Mean duration of the jobs that wait before ours.
-    transpile_seconds
+    transpile_seconds : float, default=1.0
         Time to transpile, once.
-    classical_per_cube
+    classical_per_cube : float, default=3.2e-10
         Classical time between two rounds, divided by N³.
     """
 

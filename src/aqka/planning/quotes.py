@@ -149,8 +149,7 @@ class Quote(Shown):
     warnings, advice
         Limits of the device that would be hit; what rounds cost and whether they are worth it.
     parts, split, design
-        Predictions, sentinels and calibration; why training and predictions share as they do; what
-        a shot is spent on.
+        Predictions, sentinels, calibration; why the budget is split so; what a shot is spent on.
     """
 
     n_points: int
@@ -256,16 +255,14 @@ def quote(
 ) -> Quote:
     """Quote a run: the training kernel and everything bought with it.
 
-    Unless ``wish`` names a design, it is the one that predicts labels better for the budget, as in
-    a run.
+    Unless ``wish`` names a design, it is the one that predicts labels better, as in a run.
 
     Parameters
     ----------
     n_points : int
         Number of training points N.
     budget : int or str
-        Shots, or anything :func:`~aqka.planning.parse_budget` reads. QPU time and money buy as
-        many shots as they pay for.
+        Shots, or QPU time or money for them, as :func:`~aqka.planning.parse_budget` reads it.
     n_qubits : int, default=4
         Qubits of the feature map, for the depth and the design.
     depth : int, optional
@@ -285,8 +282,7 @@ def quote(
         Copies of the circuit that run side by side; a device's number is ``backend.n_tiles``.
         Shots that a round's last execution leaves idle are billed.
     wish : Wish, default=Wish()
-        What is bought beside training out of the same budget (predictions, sentinels, calibration),
-        and the design.
+        What the budget buys beside training (predictions, sentinels, calibration); the design.
 
     Examples
     --------

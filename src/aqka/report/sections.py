@@ -175,10 +175,7 @@ def usage_rows(report: RunReport) -> list[tuple[str, ...]]:
 
 
 def confusion_matrix(found: ClassResults) -> tuple[list[str], list[list[int]]] | None:
-    """Return the classes, and for each how many of its points got each as their answer.
-
-    None where there are too many classes to read it.
-    """
+    """Return the classes, and how many points of each got each as answer; None of very many."""
     classes = sorted({*found.classes, *found.truth, *found.predicted})
     if len(classes) > MAX_CLASSES:
         return None
@@ -187,10 +184,7 @@ def confusion_matrix(found: ClassResults) -> tuple[list[str], list[list[int]]] |
 
 
 def doubtful_points(found: ClassResults) -> tuple[str, list[tuple[str | Strip, ...]]] | None:
-    """Return how many points are wrong, not settled or could flip, and a table of the closest.
-
-    None where there are none.
-    """
+    """Return how many points are wrong, open or could flip, if any, and a table of the closest."""
     remarks = {"wrong": ~found.right, "not settled": ~found.settled}
     if found.could_flip is not None:
         remarks["could flip"] = found.could_flip

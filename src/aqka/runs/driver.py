@@ -49,16 +49,15 @@ class Run:
 
     Parameters
     ----------
-    session, backend
+    session, backend : Session and Backend
         What plans the shots, and what runs them.
-    spend
-        Where the ledger is kept, what limits the run and what watches it; None keeps nothing and
-        sets no limit.
-    begin_with
+    spend : Spend, default=None
+        Where the ledger is kept, what limits the run and what watches it; None is ``Spend()``.
+    begin_with : mapping, default=None
         More facts for the first entry of a new ledger: ``run_id``, the run's name; ``files``,
         digests of what lies beside it; ``parent``, the name of the run it belongs to. A ledger of
         another parent is refused.
-    known
+    known : History, default=None
         What the ledger was just found to say by somebody who holds the run, ``fold(())`` of a new
         one: it is not read again, and ``history`` follows what is written.
     """
@@ -261,10 +260,7 @@ class Run:
         return ticket
 
     def _check_budget(self, plan: Plan) -> None:
-        """Refuse a plan beyond the budget, by the driver's own count of what was run.
-
-        A session counts by a table that others may have touched.
-        """
+        """Refuse a plan beyond the budget by the driver's count: others may change a table's."""
         if self._spent + plan.total > self._session.budget:
             raise InputError(
                 f"the session plans {plan.total} shots, but {self._spent} of its budget of "

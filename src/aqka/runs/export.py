@@ -28,9 +28,8 @@ class Measurements(NamedTuple):
     row, col
         The two points of the pair.
     shots, hits
-        Shots that were run, and those that came back as all zeros. Where flipped bits were
-        counted, ``hits`` has the shots with 0, 1, … of them, which a file has as ``hits_0``,
-        ``hits_1`` and so on.
+        Shots that were run, and those that came back as all zeros. Where flipped bits were counted,
+        ``hits`` has the shots with 0, 1, … of them: ``hits_0``, ``hits_1`` and so on in a file.
     """
 
     round: IntArray
@@ -48,9 +47,8 @@ class Outcomes(NamedTuple):
     round
         The round, from 0.
     point, setting
-        The point, and which of the shared Pauli settings it was measured in. In a calibration
-        round the setting is -1, and the point stands for the reference state: 0 for all qubits in
-        0, 1 for all in 1.
+        The point, and which of the shared Pauli settings it was measured in. In a calibration round
+        the setting is -1, and the point is the reference state: 0 for all qubits in 0, 1 for all 1.
     outcome
         The bitstring as a number, qubit 0 its least significant bit; above 62 qubits a row of
         numbers, 62 qubits each, which a file has as ``outcome_0``, ``outcome_1`` and so on.

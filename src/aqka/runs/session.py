@@ -17,12 +17,11 @@ PlanType = TypeVar("PlanType", bound=Plan)
 class Session(Shown, Generic[PlanType]):
     """What the driver needs of training, prediction and whatever else spends shots.
 
-    ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
-    what is known afterwards.
+    ``ask`` gives a plan, again until it is told; a subclass says what comes next and what is known.
 
     Parameters
     ----------
-    budget
+    budget : int
         Shots that may be run in all.
 
     Attributes

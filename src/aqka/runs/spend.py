@@ -41,17 +41,17 @@ class Ceiling:
     A round counts by the QPU time that the backend reported, a failed one too, and by its quote
     where it reported none: a simulator never does, and IBM not before it has settled a job.
 
-    Attributes
+    Parameters
     ----------
-    shots
+    shots : int, default=None
         Most shots, sentinels and lost ones among them; None sets no limit.
-    seconds
+    seconds : float, default=None
         Most seconds of QPU time; None sets no limit.
-    job_seconds, execution_seconds
+    job_seconds, execution_seconds : float, default=0.0
         Quoted QPU time of a job before its first execution, and of an execution.
-    max_executions
+    max_executions : int, default=10_000_000
         Most executions in one job.
-    words
+    words : str, default=""
         The limit as its user wrote it, for messages.
     """
 
@@ -105,10 +105,7 @@ class Ceiling:
         return None if self.seconds is None else max(0.0, self.seconds - self.used_seconds)
 
     def check(self, work: Workload, rest: Workload = NOTHING) -> None:
-        """Refuse a submission that does not fit under what is left.
-
-        ``rest`` is what would be left to do after it, for the message.
-        """
+        """Refuse work that does not fit; the message counts the ``rest`` that comes after it."""
         if self.shots is not None and self.used_shots + work.shots > self.shots:
             self._refuse(
                 f"{work.shots:,} shots",
@@ -147,21 +144,20 @@ def patiently(step: Callable[[], Answer]) -> Answer:
 class Spend:
     """How to spend a session's budget; passed as one thing to whatever spends shots.
 
-    Attributes
+    Parameters
     ----------
-    directory
-        Where the ledger is kept; a run that it holds is resumed. None keeps nothing.
-    ceiling
-        What may be used in all, by this and every other run that shares it. A round that does not
-        fit is not submitted, and a CeilingError says what it would need.
-    on_round
+    directory : str or path, default=None
+        Keeps the ledger here, and resumes the run that it holds. None keeps nothing.
+    ceiling : Ceiling, default=None
+        Limits this and every other run that shares it: a round that does not fit is not submitted,
+        and a CeilingError says what it would need. None sets no limit.
+    on_round : callable, default=None
         Called with the session after every round.
-    verbose
-        Show progress: in a terminal, in a notebook, else as lines on the standard error. False
-        outside of :func:`~aqka.show_progress`.
-    cancel
-        Called before every submission. Returns the jobs that were cancelled to stop the run, or
-        None to go on.
+    verbose : bool, default=False
+        Shows progress: in a terminal, in a notebook, else as lines on the standard error. Inside
+        :func:`~aqka.show_progress` the default is True.
+    cancel : callable, default=None
+        Called before every submission; returns None to go on, or the jobs it cancelled to stop.
     """
 
     directory: str | Path | None = None

@@ -31,15 +31,14 @@ class Values(Shown):
     f : array
         The values; with more than two classes a column each.
     low, high : array
-        Interval for the f that unlimited shots on the points would give, with the fitted model
-        taken as given.
+        Interval for the f that unlimited shots on the points would give with this head.
     shots : array of int
         Shots spent on each point.
     level : float
         Level of the interval.
     head, table, decided : FittedHead, table of counts, Decided
         The fitted head, the counts of the new points, and what was read from them.
-    total_low, total_high : array, optional
+    total_low, total_high : array, default=None
         Interval for the f of the same learner on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
     unit : float or array, default=1.0
@@ -75,14 +74,24 @@ class Prediction(Values):
 
     Parameters
     ----------
+    f, low, high : array
+        Decision values, with more than two classes a column each, and their interval.
+    shots, level : array of int and float
+        Shots spent on each point, and the level of the interval.
+    head, table, decided : FittedHead, table of counts, Decided
+        The fitted head, the counts of the new points, and what was read from them.
+    total_low, total_high : array, default=None
+        Interval for the f of the same learner on the exact kernel; None until computed.
+    unit : float or array, default=1.0
+        What the values were multiplied by since the head gave them.
     labels : array
         The settled class, or the most likely one of a point that is still open.
     settled : array of bool
         Whether the class is settled at the error rate; the rest were open when the budget ran out.
-    could_flip : array of bool, optional
+    could_flip : array of bool, default=None
         Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
-    by_prior, audit : array of bool and PriorAudit, optional
+    by_prior, audit : array of bool and PriorAudit, default=None
         Points that the prior answered without a shot, whose f and interval are what it says; and
         what shots said of its answers. None where there is no prior.
     """
@@ -125,8 +134,7 @@ class Predicting(Session[Plan]):
     budget : int
         Shots that may be spent in all.
     stop : Settle or Never, optional
-        When a point gets no more shots. By default, once its class is settled; values of real
-        targets have none.
+        When a point gets no more shots: by default once its class, if it has one, is settled.
     seed : int, default=0
         Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
         recorded answers goes on bit for bit as the uninterrupted one.
@@ -312,14 +320,12 @@ def predict(
     prior : LazyAnswers, optional
         What answers points without a shot: ``PredictionPrior().fit(…).on(X)``.
     **spend
-        The fields of :class:`~aqka.runs.Spend`; the directory must be another than the training
-        run's.
+        The fields of :class:`~aqka.runs.Spend`; ``directory`` is not that of the training run.
 
     Returns
     -------
     Prediction or Values
-        A :class:`~aqka.sessions.Prediction` of classes, or :class:`~aqka.sessions.Values` of real
-        targets.
+        A :class:`~aqka.Prediction` of classes, or :class:`~aqka.Values` of real targets.
 
     Examples
     --------

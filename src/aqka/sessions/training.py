@@ -349,16 +349,14 @@ def acquire(
         Number of points to predict later, with the same shots each; used by ``"auto"``. Defaults to
         the number of training points.
     ridge, C, reading, true_kernel : default=0.01, 5.0, "fair", None
-        Two floats, a str or Reading, and an array; see :class:`~aqka.Problem`. Not needed where
-        ``y`` is one.
+        Two floats, a str or Reading, and an array, as of :class:`~aqka.Problem`, unless y is one.
     schedule : Schedule, optional
         Warm-up, rounds and exploration; the allocator's own by default.
     seed : int, default=0
         Seed of every draw.
     **spend
         The fields of :class:`~aqka.runs.Spend`. With ``directory`` a run survives a crash at any
-        instant: the same call resumes where it stopped, and returns a finished run without
-        spending a shot.
+        instant: the same call resumes it, and returns a finished one without spending a shot.
 
     Examples
     --------

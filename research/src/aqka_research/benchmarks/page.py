@@ -26,9 +26,9 @@ def page(run: PageRun) -> list[str]:
     checks = [check() for check in agreement.CHECKS[: run.pick(None, 3, 1)]]
     blocks = [
         "# Benchmarks",
-        "Times beside another library are the best of several, taken in turn; those of whole "
-        "commands and of large runs are single. Read the ratios, not the seconds. Beside "
-        f"{_versions()}.",
+        "Times beside another library are the best of several, taken in turn; exact kernels of "
+        f"ours are computed {kernels.IN_A_ROW} times in each turn. Times of whole commands and of "
+        f"large runs are single. Read the ratios, not the seconds. Beside {_versions()}.",
         "## Agreement with independent computations",
         table(
             ("what", "against", "largest relative error", "allowed"),

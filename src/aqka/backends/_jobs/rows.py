@@ -35,8 +35,7 @@ class Chunk:
     def hits(self, zeros: BoolArray) -> IntArray:
         """Count each row's all-zero outcomes, given as a matrix of rows by shots.
 
-        A sampler may return more shots than requested (twirling rounds up), so only the first
-        ones are counted.
+        A sampler may return more shots than requested (twirling rounds up); the first ones count.
         """
         zeros = zeros[:, : self.shots] & self._counts()
         return np.asarray(zeros.sum(axis=1, dtype=np.int64))
@@ -68,19 +67,18 @@ class Chunk:
 class JobShape:
     """How plans become jobs.
 
-    Attributes
+    Parameters
     ----------
-    quantum
-        Shots of a row; a pair's shots are so many copies of its row. None takes the greatest
-        common divisor of the plan's shots: every plan is exact and, below the limits, one job.
-        Where its rows exceed ``max_rows``, it takes the multiple that needs the fewest jobs.
-        With another quantum than the divisor, what a pair needs beyond multiples of it is a
-        second job of fewer shots a row; :class:`~aqka.Schedule` makes plans of multiples of a
-        quantum.
-    max_rows
+    quantum : int, default=None
+        Shots of a row; a pair's shots are so many copies of its row. None takes the greatest common
+        divisor of the plan's shots: every plan is exact and, below the limits, one job. Where its
+        rows exceed ``max_rows``, it takes the multiple that needs the fewest jobs. With another
+        quantum, what a pair needs beyond multiples of it is a second job of fewer shots a row;
+        :class:`~aqka.Schedule` makes plans of multiples of a quantum.
+    max_rows : int, default=1_000_000
         Most rows of one job; a plan above it, or above IBM's 10 million executions (rows times
         shots), becomes several.
-    free_shots
+    free_shots : bool, default=False
         For simulators, whose cost is per row and not per shot: each pair is one row, every
         row runs the plan's largest count, and the first shots of each are counted.
     """

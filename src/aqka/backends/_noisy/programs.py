@@ -106,8 +106,7 @@ class FidelityProgram:
     def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Return Tr(M(y) ρ(x)) of all points.
 
-        ρ(x) is the noisy U(x) applied to the zero state, M(y) the zero outcome pulled back through
-        U†(y).
+        ρ(x) is the zero state after the noisy U(x), M(y) the zero outcome pulled back by U†(y).
         """
         states = np.concatenate(list(self._forward(rows)))
         blocks = [states @ part.T for part in self._backward(columns)]
