@@ -36,7 +36,7 @@ KernelOf = Literal["purified", "device"]
 class FittedStates:
     """States of points.
 
-    ``vectors``, rank × points × 2^n, are those before the readout: of point i Σ_k |v_ki⟩⟨v_ki|.
+    The state of point i before the readout is Σ_k |v_ki⟩⟨v_ki|; ``vectors`` is rank × points × 2^n.
     """
 
     vectors: ComplexArray

@@ -63,7 +63,7 @@ class Purchase:
         return cls(**{name: value for name, value in given.items() if name in names})
 
     def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
-        """Return it, unmeasured, with a backend and a design: the better one and why, if None."""
+        """Return it with a backend and a design: where None is named the better one, and why."""
         made = replace(self, backend=factory, design=design or Points())
         if design is not None:
             return made

@@ -201,7 +201,8 @@ class QuantumFeatures(Measured):
     spends ``budget``, evenly; later points have ``shots_each`` shots out of ``test_budget``.
 
     Do not put a ``StandardScaler`` after it: it scales up features that are pure shot noise, and
-    no transformer sees what follows. ``shrink=True`` does the opposite. Mostly noisy fits warn.
+    no transformer sees what follows. ``shrink=True`` does the opposite. A fit whose features are
+    mostly noise warns.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Balanced(Learner):
 
     Ridge regression on few points of a class shrinks f toward the other's label, and predicts that
     one too often. So f is kept, or lowered by the value that leaves equal tails of both classes
-    behind it: what has the higher balanced accuracy on left-out points. Plain accuracy may fall.
+    behind it, whichever is better in balanced accuracy on left-out points. Plain accuracy may fall.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def usage_rows(report: RunReport) -> list[tuple[str, ...]]:
 
 
 def confusion_matrix(found: ClassResults) -> tuple[list[str], list[list[int]]] | None:
-    """Return the classes, and how many points of each got each as answer; None of very many."""
+    """Return the classes, and how many points of each got which answer; None if very many."""
     classes = sorted({*found.classes, *found.truth, *found.predicted})
     if len(classes) > MAX_CLASSES:
         return None
