@@ -104,7 +104,7 @@ class ClassResults(PointResults):
     metric: ClassVar = "accuracy"
     guess: ClassVar = "majority class"
     detail: ClassVar = "–"
-    detail_heading: ClassVar = "right only here : right only in the run"
+    detail_heading: ClassVar = "only this one right : only the run right"
     test_words: ClassVar = "by the exact McNemar test"
     sign: ClassVar = 1  # of a better score
 
