@@ -193,12 +193,22 @@ def as_value(text):
         return text
 
 
+def section_of(found):
+    """The class whose section states a class's parameters: its own, or one that it names."""
+    if stated(found) or not (parameters := inspect.signature(found).parameters):
+        return found
+    base = next(base for base in found.__mro__ if stated(base))
+    assert all(f"``{name}``" in found.__doc__ for name in parameters), found
+    assert re.search(rf"``\w+`` is\s+that of :class:`({base.__name__}|Aqka)`", found.__doc__), found
+    return base
+
+
 def test_classes_that_users_construct_state_types_and_defaults_in_their_own_parameters():
     for name, found in constructible().items():
         kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         known = inspect.signature(found).parameters.values()
         known = {one.name: one.default for one in known if one.kind not in kinds}
-        said = stated(found)
+        said = stated(section_of(found))
         assert list(said) == list(known), name
         for parameter, default in known.items():
             kind, text = said[parameter]

@@ -63,10 +63,7 @@ class Aqka(TargetFill):
 class AqkaOracle(TargetFill):
     """What AQKA would do if it knew the kernel it is about to measure.
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "aqka-oracle"
@@ -89,10 +86,7 @@ class AqkaOracle(TargetFill):
 class Multinomial(SampledScore, Aqka):
     """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5).
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "multinomial"
@@ -103,10 +97,7 @@ class Multinomial(SampledScore, Aqka):
 class MultinomialOracle(SampledScore, AqkaOracle):
     """Sampling from p ∝ |g| sqrt(K(1-K)) of the true kernel (Appendix C.5).
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "multinomial-oracle"
@@ -116,10 +107,7 @@ class MultinomialOracle(SampledScore, AqkaOracle):
 class AqkaSvm(TargetFill):
     """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49).
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "aqka-svm"
@@ -145,10 +133,7 @@ class AqkaSvm(TargetFill):
 class AqkaSvmSoft(AqkaSvm):
     """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, remedy (i)).
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "aqka-svm-soft"

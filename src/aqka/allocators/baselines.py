@@ -62,10 +62,7 @@ class Random(Allocator):
 class Bernoulli(TargetFill):
     """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat.
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "bernoulli"
@@ -79,10 +76,7 @@ class Bernoulli(TargetFill):
 class Leverage(TargetFill):
     """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52).
 
-    Parameters
-    ----------
-    floor : float, default=0.05
-        Sensitivities are raised to this fraction of the largest one.
+    ``floor`` is that of :class:`Aqka`.
     """
 
     ledger_name: ClassVar[str] = "leverage"
@@ -173,10 +167,7 @@ class Nystrom(Allocator):
 class NystromLeverage(Nystrom):
     """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10).
 
-    Parameters
-    ----------
-    landmarks : int, default=None
-        Number m_ℓ of landmark points; None takes ⌈√N⌉.
+    ``landmarks`` is that of :class:`Nystrom`.
     """
 
     ledger_name: ClassVar[str] = "nystrom-leverage"
@@ -193,12 +184,8 @@ class NystromLeverage(Nystrom):
 class Hybrid(Nystrom):
     """Landmarks by the row sums of |ĝ|, sensitivity fill within their block (Appendix C.11).
 
-    The learner keeps what was measured in the block and reconstructs the rest.
-
-    Parameters
-    ----------
-    landmarks : int, default=None
-        Number m_ℓ of landmark points; None takes ⌈√N⌉.
+    The learner keeps what was measured in the block and reconstructs the rest. ``landmarks`` is
+    that of :class:`Nystrom`.
     """
 
     ledger_name: ClassVar[str] = "hybrid"

@@ -225,6 +225,7 @@ class MapBackend(Backend):
     usage = wrapped("usage")
     remarks = wrapped("remarks")
     workload = wrapped("workload")
+    settle_on = wrapped("settle_on")
     open = wrapped("open")
     close = wrapped("close")
 

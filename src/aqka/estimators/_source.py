@@ -1,5 +1,6 @@
 """Where an estimator's kernel comes from: the one place that looks at its ``backend``."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_indices, as_kernel, text_digest
+from aqka._util.files import as_json, write_atomically
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
@@ -17,10 +19,11 @@ from aqka.core.problem import Problem
 from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design, measured_by
 from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
 from aqka.designs.resolve import as_prior, resolve
-from aqka.errors import InputError
+from aqka.errors import InputError, LedgerError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
-from aqka.planning.device import Usage, make_ceiling
+from aqka.planning.budget import Shots, as_budget
+from aqka.planning.device import HERON, Usage, make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
@@ -30,7 +33,6 @@ from aqka.sessions import Predicting, Training
 from aqka.sessions.training import new_training
 
 PRECOMPUTED = "precomputed"
-
 OnRound = Callable[[Training], None]
 
 
@@ -70,8 +72,7 @@ class Purchase:
         probe, asked = made.make(X[:2]), made
         if self.budget is None:
             asked = replace(made, budget=Pairs().default_shots(len(X), 1))
-        # A layer takes next to no time, so both are quoted for the points' circuit: that of a pair
-        # is transpiled only if it is going to be run.
+        # Both by the circuit of points: that of a pair is transpiled only if it is going to be run.
         both = (Pairs(), Points())
         quotes = {one.name: replace(asked, design=one).quoted(X, probe) for one in both}
         choice = resolve(
@@ -94,13 +95,33 @@ class Purchase:
     def quoted(self, X: NDArray[Any], backend: Backend) -> Quote:
         """Return what the budget, or the default one, buys of the circuit that a backend runs."""
         n_points, qubits, design = len(X), backend.n_qubits or X.shape[1], self.design
-        usage, kept = Usage.on(backend, design.name, qubits), self.quote
+        usage, kept = self._usage(backend, qubits), self.quote
         if kept and (kept.n_points, kept.depth, kept.tiles) == (n_points, usage.depth, usage.tiles):
             return kept
         budget = design.default_shots(n_points, qubits) if self.budget is None else self.budget
         calibration = design.calibration_shots
         wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
         return quote(n_points, budget, n_qubits=qubits, wish=wish, **vars(usage))
+
+    def _usage(self, backend: Backend, qubits: int) -> Usage:
+        """Return what an execution takes; with a directory, what it took when first asked there.
+
+        Time and money buy other shots of a recalibrated device: a run keeps those it promised.
+        """
+        usage, budget = Usage.on(backend, self.design.name, qubits), self.budget
+        if self.directory is None or budget is None or isinstance(as_budget(budget), Shots):
+            return usage
+        name = text_digest(f"{backend.fingerprint()} {self.design.name}")
+        path = Path(self.directory) / f"usage-{name}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            now = {"depth": usage.depth, "tiles": usage.tiles, "delay": usage.device.rep_delay}
+            write_atomically(path, as_json(now))
+        try:
+            kept = json.loads(path.read_bytes())
+            return Usage(HERON.with_rep_delay(kept["delay"]), kept["depth"], kept["tiles"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error
 
 
 def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
@@ -243,6 +264,7 @@ class BoughtKernel(KernelSource):
         if settings is not None:
             prior = LazyAnswers(settings, lambda: self._fit_prior(settings, head), X)
         session = Predicting(head, len(X), shots, stop=stop, prior=prior)
+        backend.settle_on(self.design.name)
         drive(session, backend, self._spend("predict", session, backend))
         return session.result(level)
 

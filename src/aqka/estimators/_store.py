@@ -217,6 +217,7 @@ class Store(Living):
 
     def _errand(self, request: Request) -> Errand:
         backend = self._purchase.make(request.rows, request.columns)
+        backend.settle_on(self.design)  # what cannot run is refused before it is written down
         self.known.design = self._purchase.design.on(backend.lattice, backend.n_qubits)
         self._purchase = replace(self._purchase, design=self.known.design)
         return Errand(request, request.session(self._purchase, backend), backend)

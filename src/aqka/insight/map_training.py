@@ -171,6 +171,7 @@ def train_map(
         session = kernel.session(points, labels, parts[1], budget, seed, pairs_per_step)
         backend = MapBackend(made, points, make, session.theta0)
         kernel.design.check_backend(backend, 2 * len(points))
+        backend.settle_on(kernel.design.name)
         device = backend.backend
         with device if isinstance(device, AbstractContextManager) else nullcontext():
             drive(session, backend, Spend(**spend))

@@ -53,6 +53,7 @@ class MapRun:
 
         backend = MapBackend(self.kernel.made, self._X, make, self.session.theta0)
         self.kernel.design.check_backend(backend, 2 * len(self._X))
+        backend.settle_on(self.kernel.design.name)
         return backend
 
     def spend(self, backend: MapBackend, spend: Spend, run_id: str) -> tuple[TrainedMap, History]:

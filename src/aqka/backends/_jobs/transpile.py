@@ -1,5 +1,6 @@
 """A circuit in the gates and on the qubits of a backend."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import CircuitInstruction
+
+if hasattr(os, "register_at_fork"):  # Qiskit's threads do not survive a fork: a child uses none
+    os.register_at_fork(after_in_child=lambda: os.environ.update(QISKIT_IN_PARALLEL="TRUE"))
 
 
 def is_pass_manager(given: Any) -> bool:
