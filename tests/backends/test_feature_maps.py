@@ -36,7 +36,7 @@ def test_the_name_of_the_default_map_is_the_default():
 
 
 def test_other_names_and_kinds_are_refused_with_what_is_allowed():
-    with pytest.raises(InputError, match=r"'zzz' is no built-in map\. Did you mean 'zz'\?"):
+    with pytest.raises(InputError, match=r"'zzz' is not a built-in map\. Did you mean 'zz'\?"):
         StatevectorBackend(X, "zzz")
     with pytest.raises(InputError, match="at least 2 features, one per qubit, got 1; take the map"):
         StatevectorBackend(X[:, :1], "zz-full")

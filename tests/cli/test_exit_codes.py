@@ -90,7 +90,7 @@ def test_an_error_of_the_disk_that_nobody_expected(monkeypatch, capsys):
     monkeypatch.setattr("aqka.cli.app.app", no_space)
     code, _, told = call(monkeypatch, capsys, "doctor")
     assert code == DISK_FULL
-    assert told.startswith("error: No space left on device: a file. The disk is full or fails")
+    assert told.startswith("error: No space left on device: a file. The disk is full or failing")
 
 
 def test_other_errors_keep_theirs(monkeypatch, capsys, tmp_path):

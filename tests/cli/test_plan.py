@@ -141,7 +141,7 @@ def test_plan_shows_what_both_designs_promise(run, design):
     code, out, err = run(**settings)
     assert (code, err) == (0, "")
     advice = 'Advice: set method.design = "points". ' if design == "pairs" else "Design: "
-    assert f"{advice}Points: 333 shots for each of 150 points do as well as" in out
+    assert f"{advice}Points: 333 shots for each of 150 points are worth" in out
     answer = json.loads(run("--json", **settings)[1])
     assert answer["better"]["design"] == "points"
     assert answer["design"] == ("pairs" if design == "pairs" else "points")

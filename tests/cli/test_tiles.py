@@ -42,7 +42,7 @@ def test_a_study_of_points_has_tiles_of_its_own_circuit(tmp_path, monkeypatch, c
         (("--device", "fake_manila", "--qubits", "6"), "needs 6 qubits but fake_manila has 5"),
         (("--device", "fake_manila", "--qubits", "2", "--tiles", "9"), "tiles = 9 is more than"),
         (("--device", "fake_manila", "--qubits", "2", "--tiles", "x"), "tiles must be 'auto'"),
-        (("--device", "fake_manlia"), "is no fake device"),
+        (("--device", "fake_manlia"), "is not a fake device"),
         (("--device", "fake_manila", "--picture", "chip.bmq"), "picture must end in"),
     ],
 )

@@ -68,7 +68,7 @@ def test_auto_compares_what_both_designs_are_worth_to_labels():
         worth = state_fidelity(n_qubits, each) ** 2 * each / 4
         design, reason = better_design(n_points, n_qubits, budget, new)
         assert isinstance(design, Points) == (worth > budget / pairs)
-        assert f"for each of {n_points + new} points do as well as" in reason
+        assert f"for each of {n_points + new} points are worth" in reason
         found.append((design, reason.split()[0]))
     assert found == [(Points(), "Points:"), (Pairs(), "Pairs,")]
 

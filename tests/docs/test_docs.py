@@ -263,8 +263,8 @@ def first_column(text, heading):
 @pytest.mark.parametrize(
     ("text", "heading"),
     [
-        (ROOT / "README.md", "## Where is what"),
-        (DOCS / "explanation" / "design.md", "## The rooms"),
+        (ROOT / "README.md", "## What is where"),
+        (DOCS / "explanation" / "design.md", "## Packages"),
     ],
     ids=["readme", "design"],
 )

@@ -174,7 +174,7 @@ def test_the_driver_counts_for_itself(tmp_path):
     def reset(session):
         session.table.shots[:] = 0  # a session that forgets what it has measured
 
-    with pytest.raises(InputError, match="of its budget of 1000 were run already"):
+    with pytest.raises(InputError, match="of its budget of 1000 have already run"):
         acquire(backend, Y, 1000, "aqka", on_round=reset)
     assert backend.submitted <= 1000
 

@@ -106,7 +106,7 @@ def test_a_map_that_is_too_wide_to_simulate_is_trained_on_its_backend(tmp_path):
         (scales, "{share = 1.0}", "share: input should be less than 1"),
         (scales, '{where = "mars"}', "where: input should be 'auto', 'simulation' or 'device'"),
         (scales, "{shares = 0.3}", "unknown key 'shares' in .feature_map.train.*Did you mean"),
-        (own_circuit, '["v"]', "'v', which is no parameter"),
+        (own_circuit, '["v"]', "'v', which is not a parameter"),
         (own_circuit, '["w", "x"]', "names all 5 parameters"),
         (scales, '"yes please"', "train"),
     ],

@@ -80,7 +80,7 @@ def as_positive(value: Any, name: str) -> float:
 def as_counts(values: ArrayLike, name: str) -> IntArray:
     """Return ``values`` as a one-dimensional int64 array; refuse fractions and non-numbers."""
     if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
-        raise InputError(f"{name} has masked entries, which are no counts.")
+        raise InputError(f"{name} has masked entries, which are not counts.")
     array = as_array(values, name)
     if array.size == 0:
         array = array.astype(np.int64)

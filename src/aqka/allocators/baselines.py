@@ -42,7 +42,7 @@ class Uniform(Allocator):
         """Say what each has had."""
         units = len(table.unit_shots)
         what = "point" if units == table.n_points else "pair"
-        return f"Even shots: {table.total / units:.3g} a {what}, whatever they show."
+        return f"Even shots: {table.total / units:.3g} per {what}, whatever the counts show."
 
 
 @dataclass(frozen=True)

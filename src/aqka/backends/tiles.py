@@ -118,7 +118,7 @@ class Tiling:
             f"chosen from {self.n_places} places.",
             f"Estimated success of one execution: {percent(self.mean, 1)} on average, "
             f"{percent(self.mean / self.best, 1)} of the best place's {percent(self.best, 1)}; "
-            f"the median place of the chip has {percent(self.median, 1)}.",
+            f"the chip's median is {percent(self.median, 1)}.",
         ]
         for place in self.places:
             lines.append(f"  {'-'.join(map(str, place.qubits))}: {percent(place.success, 1)}")

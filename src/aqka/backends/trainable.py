@@ -186,7 +186,7 @@ def chosen_parameters(parameters: list[Any], n_features: int, trainable: Any) ->
         found = [p for p in parameters if name in (p.name, vectors[p])]
         if not found:
             raise InputError(
-                f"trainable names {name!r}, which is no parameter of feature_map; it has "
+                f"trainable names {name!r}, which is not a parameter of feature_map; it has "
                 f"{', '.join(names)}."
             )
         chosen.update(dict.fromkeys(found))

@@ -141,6 +141,6 @@ def _make_printable() -> None:
 
 def _leave(message: str, code: int) -> NoReturn:
     if code == DISK_FULL and "free some space" not in message:
-        message += " The disk is full or fails: free some space, then give the command again."
+        message += " The disk is full or failing: free some space, then repeat the command."
     typer.echo(f"error: {message}", err=True)
     sys.exit(code)

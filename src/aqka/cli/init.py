@@ -169,7 +169,7 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
             "of them every model, plain ones too, may score better"
         )
     return [
-        f"Models learn from {found.n_train} points each time{fewer}.",
+        f"Each model is trained on {found.n_train} points{fewer}.",
         f"Settings are scored on the same folds{seen}.",
         "Picking the best of many settings inflates its score, here by "
         f"{max(found.scan.flattery, 0):.3f}; '{found.scan.nested.name}' corrects for this.",

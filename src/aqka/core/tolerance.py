@@ -84,7 +84,7 @@ class Tolerance:
     @property
     def meaning(self) -> str:
         """Which kernel it is, in a sentence."""
-        which = "the fidelity" if self.is_fidelity else "another kernel than the fidelity"
+        which = "the fidelity" if self.is_fidelity else "a different kernel from the fidelity"
         return (
             f"K̂ is the mean of w^h over shots with h flipped bits, w = {self.weight:.3g}: {which}."
         )

@@ -96,8 +96,8 @@ class Projected(PointKernel):
         wrong = sorted(wanted - set(map(tuple, exact.tolist())))
         if wrong:
             raise InputError(
-                f"{type(backend).__name__} draws the qubits {wrong[0]} independently, as it does "
-                f"{len(wrong)} of {len(wanted)} pairs that the kernel reads: take the kernel "
+                f"{type(backend).__name__} samples qubits {wrong[0]} independently, as it does for "
+                f"{len(wrong)} of the {len(wanted)} pairs that the kernel reads: take the kernel "
                 "'projected', pairs that the feature map entangles in a line or a tree, a real "
                 "device, or up to 24 qubits the backend 'statevector'."
             )
@@ -183,7 +183,7 @@ class ReducedEstimate(PointEstimate):
             "states."
             if kernel.form == "linear"
             else f"K̂ is the projected kernel exp(−γD) with γ = {kernel.gamma:.3g}: D is the "
-            f"squared distance of the {states.n_states} reduced states of two points."
+            f"squared distance between two points' {states.n_states} reduced states."
         )
 
     @property

@@ -76,7 +76,7 @@ def resolve(
     Examples
     --------
     >>> resolve(n_points=100, n_qubits=4, budget=50_000, new_points=50).reason
-    'Points: 333 shots for each of 150 points do as well as 76 on every pair; pairs would get 5.'
+    'Points: 333 shots for each of 150 points are worth 76 on every pair; pairs would get only 5.'
     >>> resolve("pairs", n_points=100, n_qubits=4, budget=50_000).design
     Pairs(reading='all-zero')
     """
@@ -136,13 +136,14 @@ def better_design(
         )
         return Pairs(), f"Pairs, {_figure(per_pair)} shots each: {why}."
     worth = label_shots(n_qubits, per_point)
+    only = "" if worth > per_pair else "only "
     each = (
-        f"{_figure(per_point)} shots for each of {n_points + new} points do as well as "
-        f"{_figure(worth)} on every pair"
+        f"{_figure(per_point)} shots for each of {n_points + new} points are worth "
+        f"{only}{_figure(worth)} on every pair"
     )
     if worth > per_pair:
-        return Points(), f"Points: {each}; pairs would get {_figure(per_pair)}."
-    return Pairs(), f"Pairs, {_figure(per_pair)} shots each: {each} only."
+        return Points(), f"Points: {each}; pairs would get only {_figure(per_pair)}."
+    return Pairs(), f"Pairs, {_figure(per_pair)} shots each: {each}."
 
 
 def _figure(shots: float) -> str:

@@ -155,8 +155,8 @@ class KernelSource(ABC):
     def among(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return the kernel of new points with themselves without spending a shot."""
         raise InputError(
-            "return_cov needs the kernel of the test points with themselves, which is not known "
-            "here: take a simulator of the fidelity kernel, or predict(X, budget=…) with "
+            "return_cov needs the kernel among the test points, which is not known here: "
+            "take a simulator of the fidelity kernel, or predict(X, budget=…) with "
             "design='points'."
         )
 

@@ -99,8 +99,8 @@ class Estimate(ABC):
     def among(self, table: Any) -> FloatArray:
         """Return the kernel of new points with themselves, from counts of these points."""
         raise InputError(
-            "return_cov needs the kernel of the test points with themselves, and pairs of them "
-            "are not measured: take design='points', or exact entries of a simulator (no budget)."
+            "return_cov needs the kernel among the test points, whose pairs are not measured: "
+            "take design='points', or exact entries of a simulator (no budget)."
         )
 
     @abstractmethod

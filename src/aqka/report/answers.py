@@ -106,7 +106,7 @@ def _steering(report: RunReport) -> str:
     if found.error is None:
         worth = "The uncertainty of this comparison was not computed."
     elif not found.sure:
-        worth = "No difference that matters or can be told from noise."
+        worth = "No difference that matters or stands out from the noise."
     elif found.ratio < 1:
         worth = f"Yes: evenly spread, {1 / found.ratio:.2f} times as many shots would be needed."
     return (
@@ -196,7 +196,7 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
             "likely to help."
         )
     return (
-        f"{n_points} training points do not show whether more shots would help: the second half of "
+        f"{n_points} training points are too few to tell whether more shots would help: the second half of "
         f"the shots changed the cross-validated accuracy by {change}."
     )
 

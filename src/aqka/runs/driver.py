@@ -264,7 +264,7 @@ class Run:
         if self._spent + plan.total > self._session.budget:
             raise InputError(
                 f"the session plans {plan.total} shots, but {self._spent} of its budget of "
-                f"{self._session.budget} were run already; nothing was submitted."
+                f"{self._session.budget} have already run; nothing was submitted."
             )
 
     def _check_allowed(self, plan: Plan) -> None:

@@ -97,8 +97,8 @@ def read_head(ledger: Path) -> Head | None:
     found = [head for head in slots if head is not None]
     if not found:
         raise LedgerError(
-            f"{head_path(ledger)} is damaged, so that nobody can say whether the ledger beside it "
-            "is whole. Restore both from a copy."
+            f"{head_path(ledger)} is damaged, so the ledger beside it cannot be verified. "
+            "Restore both from a copy."
         )
     newest = max(found, key=lambda head: head.entries)
     return replace(newest, confirmed=Head.unpack(content[2 * SLOT_BYTES :]) == newest)

@@ -293,7 +293,7 @@ def check_split_sizes(split: "SplitSection", n_points: int, n_classes: int) -> N
     if n_train + n_test > n_points or n_train < 1:
         raise InputError(
             f"the data have {n_points} points, but {asked}: {n_train} points for training and "
-            f"{n_test} for testing are {n_train + n_test} of them, and no point can be both. Lower "
+            f"{n_test} for testing make {n_train + n_test}, and no point can be both. Lower "
             "one of them, or leave split.train out to train on all but the test points."
         )
     # With test = 0 all points are for training, or some are left out for good.

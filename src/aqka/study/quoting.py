@@ -89,7 +89,7 @@ def study_quote(
         key = "total" if budget.train is None else "train"
         raise InputError(
             f"budget.{key} pays for {quoted.shots} shots, but {quoted.n_points} training points "
-            f"need a shot each to learn anything. Give at least {quoted.n_points} shots, better "
+            f"need at least one shot each. Give at least {quoted.n_points} shots, preferably "
             f"{quoted.n_pairs} or more, one for each pair of points, or lower split.train."
         )
     if mine is None:
