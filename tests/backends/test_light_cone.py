@@ -115,8 +115,8 @@ def test_pairs_that_are_not_drawn_together_are_refused_before_the_first_shot(tmp
     assert len(backend.joint_pairs) == 11  # the last one would close the ring
     edges = tuple(map(tuple, [*line_edges(12).tolist(), (0, 11)]))
     for kernel, words in (
-        ("projected-2-all", r"draws the qubits .* independently, .* of 66 pairs"),
-        (Projected(2, pairs=edges), "1 of 12 pairs that the kernel reads: take the kernel 'proj"),
+        ("projected-2-all", r"samples qubits .* independently, .* of the 66 pairs"),
+        (Projected(2, pairs=edges), "1 of the 12 pairs that the kernel reads: take the kernel 'proj"),
     ):
         with pytest.raises(InputError, match=words):
             acquire(backend, y, 12 * 90, design=Points(kernel), directory=tmp_path / "run")
@@ -187,7 +187,7 @@ def test_a_fake_device_says_what_it_cannot_simulate_before_the_first_shot(torino
             "needs 30 qubits but fake_manila has 5; reduce",
         ),
         (lambda: run(points, design="pairs"), "measures points, not pairs: use design='points'"),
-        (lambda: run(points, design=Points("projected-2-all")), "of 435 pairs that the kernel"),
+        (lambda: run(points, design=Points("projected-2-all")), "of the 435 pairs that the kernel"),
         (lambda: run(deep, design=Points("projected")), "depends on 8 qubits, at most 7"),
     ):
         with pytest.raises(InputError, match=words):

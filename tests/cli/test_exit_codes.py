@@ -53,7 +53,7 @@ def test_a_disk_that_is_full_when_a_run_begins(tmp_path, monkeypatch, capsys):
         code, _, told = call(full, capsys, "run", path)
     assert code == DISK_FULL
     assert "No space left on device" in told
-    assert "free some space, then give the command again" in told
+    assert "free some space, then repeat the command" in told
     assert sorted(os.listdir(tmp_path)) == ["study.toml"]
     assert call(monkeypatch, capsys, "run", path)[0] == 0
 

@@ -71,7 +71,7 @@ def test_the_statevector_names_who_can(monkeypatch):
         (300, "zz", "projected", r"has 300 qubits; an outcome holds 256 at most\. Reduce the data"),
         (30, "zz-full", "projected", "depends on 30 qubits, at most 14 .*; take fewer repetitions"),
         (30, "zz", "purified", "at most 10 qubits, and the points have 30; take 'projected'"),
-        (30, "zz", "projected-2-all", r"draws the qubits \(0, 2\) independently.*'statevector'"),
+        (30, "zz", "projected-2-all", r"samples qubits \(0, 2\) independently.*'statevector'"),
         (30, "zz", Projected(3), "locality must be 1 or 2 qubits, or 4"),
         (30, "zz", Projected(1, pairs=((0, 1),)), "pairs are for two-qubit states: take locality"),
         (

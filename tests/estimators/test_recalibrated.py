@@ -102,3 +102,32 @@ def test_a_forked_child_transpiles():
 
 def _measured(backend):
     return acquire(backend, Y, 60, design="pairs").table.hits.tolist()
+
+
+@pytest.mark.parametrize("design", ["points", "auto"])
+def test_another_budget_is_quoted_for_the_device_as_it_is_now(tmp_path, design):
+    def fitted(budget, worse, directory):
+        service = FakeRuntime(tmp_path / directory / "service", device(worse=worse))
+        backend = BackendFactory(RuntimeBackend, backend=service, tiles="auto")
+        how = {"budget": budget, "design": design, "directory": tmp_path / directory / "kept"}
+        return QuantumRidgeClassifier(backend=backend, **how).fit(X, Y)
+
+    before = fitted("12 s", False, "same").quote_
+    now, fresh = (fitted("16 s", True, name).quote_ for name in ("same", "other"))
+    assert now == fresh
+    assert now.tiles < before.tiles
+
+
+def test_a_refused_budget_in_time_leaves_nothing_behind(tmp_path):
+    how = {"budget": "1 s", "design": "points", "directory": tmp_path / "kept"}
+    with pytest.raises(InputError, match="does not pay"):
+        QuantumRidgeClassifier(**how).fit(X, Y)
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("kind", [QuantumRidgeClassifier, QuantumKernel])
+def test_a_directory_that_cannot_be_made_is_named(tmp_path, kind):
+    (tmp_path / "file").write_text("")
+    for directory in (tmp_path / "file", tmp_path / "file" / "kept"):
+        with pytest.raises(InputError, match=r"cannot be made.*name another"):
+            kind(budget="5 min", directory=directory).fit(X, Y)

@@ -144,7 +144,7 @@ def test_covariances_of_measured_points_and_where_there_are_none():
     by_shots, deviation = pairs.predict(X[30:], budget=10**7, return_std=True)
     assert deviation.shape == (10, 2)
     np.testing.assert_allclose(by_shots, pairs.predict(X[30:]), atol=0.1)
-    with pytest.raises(InputError, match="pairs of them are not measured"):
+    with pytest.raises(InputError, match="whose pairs are not measured"):
         pairs.predict(X[30:], budget=20_000, return_cov=True)
     kernel = zz_kernel(X)
     given = QuantumRidge(backend="precomputed").fit(kernel[:30, :30], y[:30])

@@ -156,7 +156,7 @@ def test_which_parameters_are_trained():
     ("change", "message"),
     [
         ({"trainable": []}, "at least one parameter must be trained"),
-        ({"trainable": "v"}, "no parameter of feature_map; it has w, x"),
+        ({"trainable": "v"}, "not a parameter of feature_map; it has w, x"),
         ({"trainable": ["w", "x[0]"]}, "either data or trainable, not both"),
         ({"trainable": ["w[0]"]}, "leaves 6 for the data; X has 2 columns"),
         ({"theta0": [0.1]}, r"theta0 must be 5 finite numbers.* got shape \(1,\)"),

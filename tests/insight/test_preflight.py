@@ -205,7 +205,7 @@ def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, 
     assert (found.n_train, found.n_train_given) == (40, 240)
     assert found.facts()["training_points_given"] == 240
     assert found.concentration.shot_error is not None  # by the shots a pair, not by all of them
-    assert "40 points each time, not from the study's 240" in text
+    assert "40 points, not on the study's 240" in text
     assert "50 of 300 non-test points, simulated" in text
     assert text.count(found.scan.nested.name) == 2  # a row, and the sentence that names it
     assert "'at this budget' simulates the study's allocator and learner on only half" in text

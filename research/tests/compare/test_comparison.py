@@ -132,7 +132,10 @@ def test_the_page_has_the_control_that_needs_no_shots():
     control = {name: free, planted: free}
     page = "\n\n".join(comparison_blocks(found, "confirmation", control))
     assert "| natural (1 tasks) | 70.0% ± 0.0% | 90.0% ± 0.0% | 95.0% ± 0.0% | 90.0%" in page
-    assert "kernel-made" not in page  # methods see the planted numbers, classical models signs
+    assert "- On 1 *natural* tasks with a circuit, `uniform + ridge-loo` needs " in page
+    assert "an accuracy of 95.0%, the majority class of 90.0%." in page
+    assert "- On 1 *kernel-made* tasks" in page
+    assert "kernel-made (1" not in page  # methods see the planted numbers, classical models signs
     assert "| best classical model, 2 tasks | 0.950 | 0.940 |" in page
     assert "| task | exact kernel | majority class | best classical model |" in page
     assert "| 0.900 / 0.900 | 0.900 / 0.900 | 0.950 / 0.940 |" in page

@@ -13,9 +13,11 @@ from aqka_research.compare.everything import (
     PRIOR,
     QISKIT,
     UNIFORM,
+    Cost,
     cost,
     measure,
 )
+from aqka_research.compare.everything_page import _means
 
 TASK = quick_tasks()[0]
 
@@ -51,6 +53,10 @@ def test_cost_is_that_of_the_first_level_that_does():
     circuits = {"pairs": [100, 20], "points": [50, 20]}
     plain = cost(POINTS, results, circuits, 100, 0.9)
     assert (plain.shots, plain.executions, plain.jobs) == (2000.0, 2000, 2)
+    assert not plain.fewest
+    assert cost(POINTS, results, circuits, 100, 0.5).fewest
+    one = [{"steps": {QISKIT: [steps[0][-1:]]}}]
+    assert not cost(QISKIT, one, circuits, 100, 0.5).fewest  # its default is one number of shots
     assert plain.seconds == pytest.approx(4 + 2000 * HERON.execution_seconds(50))
     tiled = cost(POINT_TILES, results, circuits, 100, 0.9)
     assert (tiled.shots, tiled.executions) == (2000.0, 100)
@@ -58,6 +64,15 @@ def test_cost_is_that_of_the_first_level_that_does():
     short = cost(POINTS, results, circuits, 100, 0.95)
     assert not short.reached
     assert short.shots == 2000.0
+
+
+def test_means_are_marked_by_what_fell_short_and_what_the_fewest_shots_reach():
+    def one(reached, fewest):
+        return Cost(100.0, 100, 1, 2.0, reached, fewest)
+
+    plain, short, fewest = one(True, False), one(False, False), one(True, True)
+    marks = [_means([plain, *more])[0] for more in ([], [short], [fewest], [short, fewest])]
+    assert marks == ["2 s", "> 2 s", "< 2 s", "~ 2 s"]
 
 
 def test_a_noisy_device_is_measured_through_its_noise():

@@ -96,6 +96,14 @@ def test_aims_that_are_not_reached_cost_the_most_that_was_tried():
     assert not findings.control_reaches("task", AIMS[2])
 
 
+def test_a_saving_that_is_no_lower_bound_does_not_reach_its_target():
+    neither = made([0.5, 0.8], [0.5, 0.8], [19, 19])
+    text, reached = verdicts(neither)[0]
+    assert "need ~ " in text
+    assert neither.savings("quantum-labelled", AIMS[0], 1000)[0].ratio(COMBINED) > 2
+    assert not reached
+
+
 def test_a_prior_that_costs_is_seen():
     assert not dearer(made([0.5, 0.9], [0.5, 0.9], [10, 10]))
     assert dearer(made([0.9, 0.9], [0.5, 0.9], [0, 0]))
@@ -105,6 +113,7 @@ def test_the_page_says_what_holds(found):
     text = "\n\n".join(prior_blocks(found, "confirmation"))
     for verdict, reached in verdicts(found):
         assert f"- {verdict}: {'reached' if reached else '**not reached**'}." in text
+    assert "- At 1,000 new points, natural tasks need " in text
     assert NATURAL in text
     assert LABELLED in text
     # What is written of the default is what the library does by default.

@@ -104,6 +104,16 @@ def test_means_over_tasks_that_fell_short_are_marked():
     assert means(made([[0.5, 1.0], [0.9, 1.0]], [0.5, 0.9]))[1].bound == ""
 
 
+def test_a_ratio_above_its_target_that_is_no_lower_bound_is_undecided():
+    few = made([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5])  # both fall short
+    few.levels[-1] = 1000.0
+    assert "~ " in target_lines(few)[0]
+    assert "(target: ≥ 3; **undecided**: points fell short on some task)" in target_lines(few)[0]
+    some = made([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.9])
+    some.levels[-1] = 1000.0
+    assert "(target: ≥ 3; reached)" in target_lines(some)[0]
+
+
 def test_auto_is_the_cheapest_budget_at_which_its_choice_gets_there():
     findings = made([[0.5, 0.5], [0.5, 1.0]], [0.9, 1.0])
     saving = findings.savings(0.9, 100)[0]

@@ -16,7 +16,12 @@ def test_every_task_has_its_half():
         assert f"| {name} | development | [alignment](alignment.md) | step lengths |" in text
     assert all(f"| {name} | confirmation | " in text for name in alignment.HELD_OUT)
     assert all(f"| {name} | development | " in text for name, *_ in projected.TASKS)
-    for name in ("moons, ZZ 2 qubits", "digits 3/5, ZZ 12 qubits", "Iris, 40 other splits"):
+    for name in (
+        "moons, ZZ 2 qubits",
+        "digits 3/5, ZZ 12 qubits",
+        "Iris, 40 other splits",
+        "Iris, 5 splits in halves",
+    ):
         assert f"| {name} | " in text
 
 

@@ -17,8 +17,9 @@ def check_map_name(name: str) -> str:
     """Return the name of a built-in map; refuse every other text."""
     if name not in BUILT_IN_MAPS:
         raise InputError(
-            f"feature_map {inert(name)!r} is not a built-in map.{did_you_mean(name, BUILT_IN_MAPS)} "
-            f"Built-in: {', '.join(BUILT_IN_MAPS)}; or pass a qiskit QuantumCircuit."
+            f"feature_map {inert(name)!r} is not a built-in map."
+            f"{did_you_mean(name, BUILT_IN_MAPS)} Built-in: {', '.join(BUILT_IN_MAPS)}; or pass a "
+            "qiskit QuantumCircuit."
         )
     return name
 

@@ -254,7 +254,7 @@ def fake_device(name: str, argument: str = "device") -> Any:
     known = {device.backend_name: device for device in classes if hasattr(device, "backend_name")}
     if name not in known:
         raise InputError(
-            f"{argument} must be one of IBM's fake ones, such as 'fake_fez': {inert(name)!r} is not "
-            f"a fake device.{did_you_mean(name, known)}"
+            f"{argument} must be one of IBM's fake ones, such as 'fake_fez': {inert(name)!r} is "
+            f"not a fake device.{did_you_mean(name, known)}"
         )
     return known[name]()

@@ -201,8 +201,8 @@ class SentinelBackend(Backend):
             said = (
                 f"the diagonal changed between rounds (p = {self.drift().p_value:.2g} after "
                 f"{look + 1} rounds) on {where}: the noise of the device drifts, so rounds measure "
-                "different kernels, and no tile is dropped. Recalibrate, or estimate and mitigate each "
-                "round by itself."
+                "different kernels, and no tile is dropped. Recalibrate, or estimate and mitigate "
+                "each round by itself."
             )
         warnings.warn(said, DriftWarning, stacklevel=3)
 

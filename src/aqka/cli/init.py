@@ -165,7 +165,7 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
         seen += "can differ"
     if found.n_train < found.n_train_given:  # a sample is too small to train on as many points
         fewer = (
-            f", not from the study's {found.n_train_given:,}, with as many shots each: with all "
+            f", not on the study's {found.n_train_given:,}, with as many shots each: with all "
             "of them every model, plain ones too, may score better"
         )
     return [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_indices, as_kernel, text_digest
-from aqka._util.files import as_json, write_atomically
+from aqka._util.files import as_json, explained, write_atomically
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
@@ -24,7 +24,7 @@ from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
 from aqka.planning.budget import Shots, as_budget
 from aqka.planning.device import HERON, Usage, make_ceiling
-from aqka.planning.quotes import Quote, Wish, quote
+from aqka.planning.quotes import MAX_QUBITS, Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, table_in
@@ -60,9 +60,8 @@ class Purchase:
     @classmethod
     def of(cls, estimator: Any) -> "Purchase":
         """Return the parameters that an estimator has of these."""
-        names = {field.name for field in fields(cls)}
         given = estimator.get_params(deep=False)
-        return cls(**{name: value for name, value in given.items() if name in names})
+        return cls(**{f.name: given[f.name] for f in fields(cls) if f.name in given})
 
     def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
         """Return it with a backend and a design: where None is named the better one, and why."""
@@ -94,34 +93,41 @@ class Purchase:
 
     def quoted(self, X: NDArray[Any], backend: Backend) -> Quote:
         """Return what the budget, or the default one, buys of the circuit that a backend runs."""
-        n_points, qubits, design = len(X), backend.n_qubits or X.shape[1], self.design
-        usage, kept = self._usage(backend, qubits), self.quote
-        if kept and (kept.n_points, kept.depth, kept.tiles) == (n_points, usage.depth, usage.tiles):
-            return kept
-        budget = design.default_shots(n_points, qubits) if self.budget is None else self.budget
-        calibration = design.calibration_shots
-        wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
-        return quote(n_points, budget, n_qubits=qubits, wish=wish, **vars(usage))
+        qubits, design = backend.n_qubits or min(X.shape[1], MAX_QUBITS), self.design
+        path, made = self._usage_path(backend), self.quote
+        kept = _kept_usage(path) if path and path.exists() else None
+        usage = kept or Usage.on(backend, design.name, qubits)
+        facts = len(X), usage.depth, usage.tiles
+        if not made or (made.n_points, made.depth, made.tiles) != facts:
+            budget = design.default_shots(len(X), qubits) if self.budget is None else self.budget
+            calibration = design.calibration_shots
+            wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
+            made = quote(len(X), budget, n_qubits=qubits, wish=wish, **vars(usage))
+        if path and not kept:  # only now, since a budget that buys nothing is refused
+            now = {"depth": usage.depth, "tiles": usage.tiles, "delay": usage.device.rep_delay}
+            with explained(f"directory {str(self.directory)!r} cannot be made", "; name another"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, as_json(now))
+        return made
 
-    def _usage(self, backend: Backend, qubits: int) -> Usage:
-        """Return what an execution takes; with a directory, what it took when first asked there.
+    def _usage_path(self, backend: Backend) -> Path | None:
+        """Return where a directory keeps what an execution took when this budget was first quoted.
 
         Time and money buy other shots of a recalibrated device: a run keeps those it promised.
+        Another budget is another run, quoted for the device as it is now.
         """
-        usage, budget = Usage.on(backend, self.design.name, qubits), self.budget
-        if self.directory is None or budget is None or isinstance(as_budget(budget), Shots):
-            return usage
-        name = text_digest(f"{backend.fingerprint()} {self.design.name}")
-        path = Path(self.directory) / f"usage-{name}.json"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            now = {"depth": usage.depth, "tiles": usage.tiles, "delay": usage.device.rep_delay}
-            write_atomically(path, as_json(now))
-        try:
-            kept = json.loads(path.read_bytes())
-            return Usage(HERON.with_rep_delay(kept["delay"]), kept["depth"], kept["tiles"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error
+        if self.directory is None or isinstance(as_budget(self.budget or 1), Shots):
+            return None
+        run = f"{backend.fingerprint()} {self.design.name} {self.budget} {self.new_points}"
+        return Path(self.directory) / f"usage-{text_digest(run)}.json"
+
+
+def _kept_usage(path: Path) -> Usage:
+    try:
+        kept = json.loads(path.read_bytes())
+        return Usage(HERON.with_rep_delay(kept["delay"]), kept["depth"], kept["tiles"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error
 
 
 def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
@@ -164,10 +170,7 @@ class KernelSource(ABC):
         self, head: FittedHead, X: NDArray[Any], shots: int, stop: Stop, level: float
     ) -> Any:
         """Measure new points, and return what is known of them."""
-        raise InputError(
-            "budget: this kernel was given, so there is nothing to measure; call predict(X) "
-            "without one."
-        )
+        raise InputError("budget: the kernel was given, so there is nothing to measure; omit it.")
 
 
 class GivenKernel(KernelSource):
@@ -251,9 +254,8 @@ class BoughtKernel(KernelSource):
 
     def among(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         backend = self._backend(X)
-        if not (head.estimate.is_fidelity and backend.has_kernel):
-            return super().among(head, X)
-        return backend.kernel()
+        known = head.estimate.is_fidelity and backend.has_kernel
+        return backend.kernel() if known else super().among(head, X)
 
     def predict(
         self, head: FittedHead, X: NDArray[Any], shots: int, stop: Stop, level: float

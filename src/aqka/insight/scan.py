@@ -58,8 +58,6 @@ class Spending:
 
     def budget_of(self, n_points: int) -> int:
         """Return the shots for another number of points, as many for each pair."""
-        if n_points == self.n_train:
-            return self.budget
         return max(2, round(self.shots_per_pair * n_points * (n_points - 1) / 2))
 
 

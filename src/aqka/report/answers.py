@@ -196,8 +196,8 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
             "likely to help."
         )
     return (
-        f"{n_points} training points are too few to tell whether more shots would help: the second half of "
-        f"the shots changed the cross-validated accuracy by {change}."
+        f"{n_points} training points are too few to tell whether more shots would help: the "
+        f"second half of the shots changed the cross-validated accuracy by {change}."
     )
 
 

@@ -102,7 +102,8 @@ class Ledger:
         last, self._last = self._last, None
         layout = [[name, int(array.size)] for name, array in arrays.items()]
         text = json.dumps({**(body or {}), "_arrays": layout}, sort_keys=True)
-        packed = _pack(arrays)
+        joined = b"".join(array.astype("<i8").tobytes() for array in arrays.values())
+        packed = zlib.compress(joined, 1)
         with self._clear_errors("write to"):
             number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
@@ -302,11 +303,6 @@ def _digest(
 ) -> bytes:
     head = json.dumps([number, at, kind, round, text, len(packed)]).encode()
     return hashlib.sha256(last + head + packed).digest()
-
-
-def _pack(arrays: Mapping[str, IntArray]) -> bytes:
-    joined = b"".join(array.astype("<i8").tobytes() for array in arrays.values())
-    return zlib.compress(joined, 1)
 
 
 def _unpack(packed: bytes, layout: list[list[Any]]) -> dict[str, IntArray]:

@@ -31,6 +31,17 @@ def times(ratio: float) -> str:
     return f"{ratio:,.{digits}f} ×"
 
 
+def faster(ratio: float) -> str:
+    """Return a ratio of times in words.
+
+    Examples
+    --------
+    >>> faster(46.83), faster(0.5)
+    ('46.8 × faster', '2.00 × slower')
+    """
+    return f"{times(ratio)} faster" if ratio >= 1 else f"{times(1 / ratio)} slower"
+
+
 def bar_table(bars: Iterable[Bar]) -> str:
     """Return measured figures beside their targets."""
     words = {True: "yes", False: "**no**", None: ""}

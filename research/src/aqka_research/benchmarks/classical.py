@@ -102,12 +102,12 @@ def page(run: PageRun) -> list[str]:
     )
     return [
         "# What needs no shots",
-        "The held-out tasks: accuracy on test points of a leave-one-out ridge on the exact kernel, "
-        "which is what endless shots would give, of the best of four classical models on the same "
-        "columns (RBF SVM, logistic regression, gradient boosting, Gaussian process; each tuned "
-        "inside the training points, the best chosen in hindsight), and of the majority class. "
-        "The last two columns are the shares of test points to which they give the exact kernel's "
-        "label, without a shot. ± is the standard error over tasks.",
+        "Accuracy on the test points of the held-out tasks. *Exact quantum kernel*: a "
+        "leave-one-out ridge on it, which is what unlimited shots would give. *Best classical "
+        "model*: the best of four on the same columns (RBF SVM, logistic regression, gradient "
+        "boosting, Gaussian process), each tuned on the training points, the best chosen in "
+        "hindsight. The last two columns are the shares of test points on which they give the "
+        "exact kernel's label. ± is the standard error over tasks.",
         "\n".join(f"- *{kind}*: {words}." for kind, words in KINDS.items()),
         table(header, rows),
         "## Each task",

@@ -4,6 +4,7 @@ import numpy as np
 
 from aqka.demo.iris import RATE, SEED, STEPS, draw_iris, run_iris
 from aqka.planning.budget import duration
+from aqka_research.benchmarks.iris import controls
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
 
@@ -33,11 +34,11 @@ def page(run: PageRun) -> list[str]:
         )
         before = bill.seconds
     free = ("0", "0", "0", "0 s", "$0", "")
-    rows += [
-        ("the kernel, exactly", f"{np.mean(demo.exact):.1%}", *[""] * 6),
-        ("a plain SVM", f"{np.mean(demo.plain_svm):.1%}", *free),
-        ("the largest class", f"{np.mean(demo.majority):.1%}", *free),
-    ]
+    rows.append(("exact kernel", f"{np.mean(demo.exact):.1%}", *[""] * 6))
+    # The splits of the demo, and of Iris with the same seeds, are the same.
+    others = controls(run, range(SEED, SEED + seeds))
+    for name, found in {"SVM on the features": demo.plain_svm, **others}.items():
+        rows.append((name, f"{np.mean(found):.1%}", *free))
     heading = ("step", "accuracy", "shots", "executions", "jobs", "QPU time", "price", "speed-up")
     error = max(demo.mean(step.name)[1] for step in STEPS)
     return [
@@ -46,10 +47,11 @@ def page(run: PageRun) -> list[str]:
         "classes, four qubits. Each step differs from the one before it in one thing. Shots are "
         "simulated without noise; their number was fixed in advance. QPU time is by IBM's "
         f"formula, 2 s a job and about 350 µs an execution; ${RATE:g} a minute was IBM's "
-        "list price, pay as you go, in May 2026."
+        "pay-as-you-go list price in May 2026. The best classical model is chosen in hindsight."
         + (f" Accuracies have standard errors of at most {error:.1%}." if seeds > 1 else ""),
         table(heading, rows),
-        f"The gap to the plain SVM, split by split: "
-        f"{mean_and_error(np.subtract(demo.plain_svm, demo.exact), '+.1%')}. It needs no shots.",
+        "Accuracy of the SVM minus that of the exact kernel, split by split: "
+        f"{mean_and_error(np.subtract(demo.plain_svm, demo.exact), '+.1%')}. The SVM needs no "
+        "shots.",
         f"![QPU time of each step]({picture.name})",
     ]

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from aqka._util.arrays import ComplexArray, FloatArray
+from aqka._util.text import counted
 from aqka.backends import StatevectorBackend
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
@@ -31,7 +32,7 @@ from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ProductBases
 from aqka_research.benchmarks.classical import MAJORITY, controls
-from aqka_research.circuit_tasks import circuit_tasks, draw
+from aqka_research.circuit_tasks import by_kind, circuit_tasks, draw
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error
 from aqka_research.markdown import table as markdown_table
@@ -241,23 +242,26 @@ def section(run: PageRun) -> list[str]:
     found = np.array([one["found"] for one in run.cells(measure, cells)])
     by_task = found.reshape(len(names), len(seeds), *found.shape[1:]).mean(axis=1)
     control = controls(run, names, len(seeds))
-    free: dict[str, dict[str, str]] = {
-        "correlation": {},
-        "agreement": {
-            words: f"{np.mean([control[name][f'agreement, {which}'] for name in names]):.3f}"
-            for which, words in (("classical", "classical, no shots"), ("majority", MAJORITY))
-        },
-    }
-    blocks = []
+    controlled = {"classical": "classical, no shots", "majority": MAJORITY}
+    blocks, better = [], []
     for what, title in enumerate(("correlation", "agreement")):
-        rows = []
-        for level, shots in enumerate(levels):
-            plain = by_task[:, level, 0, what]
-            gains = (by_task[:, level, 1 + k, what] - plain for k in range(len(METHODS)))
-            shown = (mean_and_error(gain, "+.3f") for gain in gains)
-            rows.append((str(shots), f"{plain.mean():.3f}", *shown, *free[title].values()))
-        header = (f"{title} at S", "maximum likelihood", *METHODS, *free[title])
+        rows, columns = [], controlled if title == "agreement" else {}
+        for kind, mine in by_kind(names).items():
+            some = by_task[[names.index(name) for name in mine]][..., what]
+            free = [
+                f"{np.mean([control[name][f'agreement, {which}'] for name in mine]):.3f}"
+                for which in columns
+            ]
+            for level, shots in enumerate(levels):
+                plain = some[:, level, 0]
+                gains = [some[:, level, 1 + k] - plain for k in range(len(METHODS))]
+                better.append([_clearly_positive(gain) for gain in gains])
+                shown = (mean_and_error(gain, "+.3f") for gain in gains)
+                head = (f"{kind} ({counted(len(mine), 'task')})", str(shots), f"{plain.mean():.3f}")
+                rows.append((*head, *shown, *free))
+        header = ("tasks", f"{title} at S", "maximum likelihood", *METHODS, *columns.values())
         blocks.append(markdown_table(header, rows))
+    closer, labels = np.reshape(better, (2, -1)).sum(axis=1)
     return [
         "## Few shots per point",
         f"{len(names)} development tasks of 2 to {QUBITS} qubits, {len(seeds)} seeds each: can the "
@@ -270,5 +274,12 @@ def section(run: PageRun) -> list[str]:
         "of all points;\n- *linear*: every Pauli expectation shrunk toward its mean over the "
         "points, then the top eigenvector.",
         *blocks,
-        "None of these was kept: a closer kernel did not mean closer labels.",
+        f"By more than two standard errors the kernel comes closer in {closer} of "
+        f"{np.size(better) // 2} cases, the labels in {labels}. The default uses maximum "
+        "likelihood.",
     ]
+
+
+def _clearly_positive(gains: FloatArray) -> bool:
+    """Return whether a mean over tasks is more than two standard errors above zero."""
+    return len(gains) > 1 and bool(gains.mean() > 2 * gains.std(ddof=1) / np.sqrt(len(gains)))

@@ -131,6 +131,7 @@ def page(run: PageRun) -> list[str]:
         bars.append(Bar(title, words, f"≤ {most:g} s and 1 GB", seconds <= most and peak <= 1))
     return [
         "# Many qubits",
-        "CPU time and peak memory of the light cones on one core, each in a process of its own.",
+        "CPU time and peak memory of the light-cone simulator on one core; each row is a process "
+        "of its own.",
         bar_table(bars),
     ]

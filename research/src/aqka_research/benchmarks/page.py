@@ -26,9 +26,11 @@ def page(run: PageRun) -> list[str]:
     checks = [check() for check in agreement.CHECKS[: run.pick(None, 3, 1)]]
     blocks = [
         "# Benchmarks",
-        "Times beside another library are the best of several, taken in turn; exact kernels of "
-        f"ours are computed {kernels.IN_A_ROW} times in each turn. Times of whole commands and of "
-        f"large runs are single. Read the ratios, not the seconds. Beside {_versions()}.",
+        "Times beside another library are the best of several turns; exact kernels of ours, which "
+        f"take milliseconds, are the mean of {kernels.IN_A_ROW} in each turn. Whole commands and "
+        "large runs are timed once. Compare the ratios, not the seconds. Elsewhere: [Gaussian "
+        "processes, ridges and projected kernels beside sQUlearn](models.md), [alignment beside "
+        f"Qiskit's trainer](alignment.md). Versions: {_versions()}.",
         "## Agreement with independent computations",
         table(
             ("what", "against", "largest relative error", "allowed"),

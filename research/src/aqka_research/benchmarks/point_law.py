@@ -157,12 +157,12 @@ def section(run: PageRun) -> list[str]:
     ]
     return [
         "## Error of the kernel",
-        f"{POINTS} points and {len(SEEDS)} seeds per row; the shots per pair whose binomial noise "
-        "would give the same mean squared error, and in brackets what "
-        "[the law](../explanation/points.md#how-good-it-is) says.",
+        f"{POINTS} points and {len(SEEDS)} seeds a row. Figures are the shots a pair with the same "
+        "mean squared error; in brackets, those of "
+        "[the law](../explanation/points.md#how-good-it-is).",
         table(("qubits", "map", "mean K", *(f"S = {shots:,}" for shots in levels)), rows),
         "The law's squared error is typically off " + " and ".join(words) + ". By the law, lost "
-        "fidelity hurts more where the kernel's entries are large. Below S = 4·2ⁿ, the table "
-        "flatters: a fit with too few shots returns about 1/d everywhere, which is close to a "
-        "kernel of small entries but useless.",
+        "fidelity hurts more where the kernel's entries are large. Below S = 4·2ⁿ a fit returns "
+        "about 1/d everywhere, which is close to a kernel with small entries but says little about "
+        "it, so read these columns with care.",
     ]

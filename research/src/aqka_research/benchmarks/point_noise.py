@@ -120,8 +120,8 @@ def section(run: PageRun) -> list[str]:
     return [
         "## Noise and rank",
         f"Root mean squared errors of the kernel of {N_POINTS} points under depolarising noise; "
-        "the predicted ratio is that of mean squares of rank 2 to rank 1. *Coverage* is that of "
-        "95 % intervals.",
+        "the predicted ratio compares mean squared errors, rank 2 over rank 1. *Coverage* is that "
+        "of 95 % intervals.",
         table((*header, "coverage"), rows),
         f"Over all {len(rows)} rows the chosen rank's error is {np.mean(relative):.3f} times the "
         f"best rank's on average and {max(relative):.2f} times at worst; that of pure states is up "

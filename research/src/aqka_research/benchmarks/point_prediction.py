@@ -19,7 +19,7 @@ from aqka.designs import Fidelity, Never, Points, Projected, Settle
 from aqka.learners import FittedHead
 from aqka.runs.driver import drive
 from aqka.sessions import Training, predict
-from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
+from aqka_research.circuit_tasks import circuit_tasks, draw, kind_of, qubits_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
 from aqka_research.sweep.store import Cell, Result, stable_name
@@ -87,6 +87,12 @@ def exact_decisions(head: FittedHead, new: Any, pure: bool) -> NDArray[Any]:
     return np.asarray(predict(head, new, EXACT * new.shape[0], stop=Never()).f)
 
 
+def _group(cell: Cell) -> tuple[str, str, int]:
+    """Return the kernel, the kind of task, and the shots that a row of the table is of."""
+    tasks = kind_of(cell["task"]) if "task" in cell else "Iris"
+    return cell["kind"], tasks, cell["shots"]
+
+
 def section(run: PageRun) -> list[str]:
     """Return the section of the page of points."""
     kinds = run.pick(list(SHOTS), [FIDELITY, CLASSES], [CLASSES])
@@ -101,15 +107,16 @@ def section(run: PageRun) -> list[str]:
             cells += [{"kind": kind, "shots": shots, **one} for one in which[: run.pick(99, 2, 1)]]
     rows, wrong = [], []
     results = list(zip(cells, run.cells(measure, cells), strict=True))
-    for kind, shots in dict.fromkeys((cell["kind"], cell["shots"]) for cell in cells):
-        found = [one for cell, one in results if (cell["kind"], cell["shots"]) == (kind, shots)]
+    for group in dict.fromkeys(map(_group, cells)):
+        found = [one for cell, one in results if _group(cell) == group]
+        kernel, tasks, shots = group
         mean = {key: np.mean([one[key] for one in found]) for key in found[0]}
         worst = max(one["wrong"] for one in found)
         wrong.append((mean["wrong"], worst, mean["cover"]))
         rows.append(
             (
-                kind,
-                str(len(found)),
+                kernel,
+                f"{tasks} ({len(found)})",
                 str(shots),
                 f"{mean['cover']:.1%}",
                 f"{mean['settled']:.0%}",
@@ -124,8 +131,8 @@ def section(run: PageRun) -> list[str]:
         f"{run.pick('Held-out', 'Development', 'Development')} tasks of 2 to 6 qubits (with 1 % "
         "and 4 % of depolarising noise on those of 2 and 3) and splits of Iris with its three "
         "classes; training and new points have S shots each.",
-        table((*header, "most in a task"), rows),
-        f"At most {ERROR_RATE:.0%} should be settled wrongly: it is {means.min():.1%} to "
-        f"{means.max():.1%} of the points on average, and {worst.max():.1%} in the worst task. "
+        table((*header, "worst task"), rows),
+        f"The target is at most {ERROR_RATE:.0%} settled wrongly: it is {means.min():.1%} to "
+        f"{means.max():.1%} of the points, row by row, and {worst.max():.1%} in the worst task. "
         f"Intervals of {LEVEL:.0%} cover {covers.min():.0%} to {covers.max():.0%}.",
     ]

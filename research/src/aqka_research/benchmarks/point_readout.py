@@ -82,7 +82,7 @@ def section(run: PageRun) -> list[str]:
     header = ("qubits", "S", "error of a bit", "not corrected", *(f"{s:g} S" for s in SHARES))
     return [
         "## Shots of a calibration",
-        f"Root mean square error of the purified kernel of {N_POINTS} points by the shots of a "
-        "calibration circuit, S being those of a point.",
+        f"Root mean square error of the purified kernel of {N_POINTS} points, by shots of a "
+        "calibration circuit; S is the shots of a point.",
         table((*header, "known exactly"), rows),
     ]

@@ -26,6 +26,6 @@ SECTIONS = (
 
 def page(run: PageRun) -> list[str]:
     """Measure every section, and write the page."""
-    blocks = ["# Points: the figures"]
+    blocks = ["# Points, measured"]
     blocks.append("The measurements behind [points instead of pairs](../explanation/points.md).")
     return blocks + [block for part in SECTIONS for block in part.section(run)]

@@ -145,7 +145,7 @@ def section(run: PageRun) -> list[str]:
     header = ("task", "shots a point", "removed, median γ", "removed, tuned γ")
     return [
         f"Two larger tasks, an SVM with C = {C:g} and {len(seeds)} splits. Angle range, layers, "
-        "number of training points and C were tried with the test accuracy in sight.",
+        "number of training points and C were chosen while looking at the test accuracy.",
         markdown_table(
             (*header, "kept, median γ", "kept, tuned γ", "classical, no shots", MAJORITY), rows
         ),

@@ -10,7 +10,7 @@ from aqka._util.arrays import FloatArray
 from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import ReducedStates
-from aqka_research.benchmarks.bars import Bar, fastest, times
+from aqka_research.benchmarks.bars import Bar, faster, fastest
 from aqka_research.benchmarks.classical import MAJORITY, best_and_majority, labels_without_shots
 from aqka_research.benchmarks.projected import EXACT, TASKS, C, measured, split
 
@@ -98,7 +98,7 @@ def measure() -> list[Bar]:
     shots = f"{where}, {3 * SHOTS_PER_SETTING} shots a point"
     return [
         Bar(where + ", exact", f"largest difference {difference:.4f} at {EXACT:,} shots here"),
-        Bar(f"{shots}: time", f"{times(seconds / own_seconds)} faster ({seconds:.0f} s there)"),
+        Bar(f"{shots}: time", f"{faster(seconds / own_seconds)} ({seconds:.0f} s there)"),
         Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
         Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),
     ]

@@ -44,16 +44,17 @@ def page(run: PageRun) -> list[str]:
         public_projections.sections(place, run.pick(public_projections.REPEATS, 1, 1)),
         public_pairs.sections(place),
     )
-    leads = " and ".join(f"{lead:+.3f}" for _, _, lead in found)
+    leads = [lead for _, _, lead in found]
     return [
         "# Public data",
-        "From two sets of measurements that others published, which this project does not include. "
-        "Nothing here was run on a device by aqka: shots are drawn again from published values, or "
-        "taken from published bits.",
+        "Two sets of measurements published by others, which are not part of this project. aqka "
+        "ran nothing on a device: shots are redrawn from published values or taken from published "
+        "bits.",
         *(block for blocks, _, _ in found for block in blocks),
         "## What may be claimed",
         "\n".join(f"- {claim}" for _, claim, _ in found),
-        "What may not be claimed: an advantage over classical models (the best accuracy of each "
-        f"set less that of its best classical model is {leads}), or that aqka was validated on "
-        "hardware.",
+        "The best accuracy of each set minus that of its best classical model: "
+        + " and ".join(f"{lead:+.3f}" for lead in leads)
+        + (". Neither shows an advantage over classical models" if max(leads) <= 0 else "")
+        + ". They do not validate aqka on hardware.",
     ]

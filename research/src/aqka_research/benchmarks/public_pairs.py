@@ -88,17 +88,18 @@ def sections(place: Path) -> tuple[list[str], str, float]:
     shuffled = [left_out_accuracy(full, rng.permutation(y)) for _ in range(SHUFFLES)]
     header = ("shots a pair", "all-zero", "tolerant, E[w^h]", "mean w")
     claim = (
-        f"With {LEVELS[0]} shots a pair of 100 qubits, flipped bits have an accuracy of "
-        f"{means[0][1]:.2f} and all zeros one of {means[0][0]:.2f} (majority class {largest:.2f})."
+        f"With {LEVELS[0]} shots a pair of {QUBITS} qubits, the tolerant reading reaches "
+        f"{means[0][1]:.2f}, all-zero {means[0][0]:.2f}, the classical kernel {plain:.2f} without "
+        f"a shot, the majority class {largest:.2f}."
     )
     blocks = [
         "## Pairs of 100 qubits",
         f"E.ON's covariant kernels of {n_points} points in three classes, {SHOTS} shots a pair. "
-        "Accuracies by leaving points out; fewer shots are drawn from the published ones "
-        f"{DRAWS} times.",
+        f"Leave-one-out accuracies; smaller numbers of shots are drawn {DRAWS} times from the "
+        "published ones.",
         table((*header, "classical (x·y)², no shots", MAJORITY), rows),
         f"The classical kernel is that of the {len(classes)} raw inputs from which the points were "
-        f"drawn. With shuffled labels the tolerant kernel of all shots has {_text(shuffled)}.",
+        f"drawn. With shuffled labels, the tolerant kernel of all shots reaches {_text(shuffled)}.",
     ]
     return blocks, claim, float(np.max(means)) - plain
 

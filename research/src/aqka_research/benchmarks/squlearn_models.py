@@ -29,7 +29,7 @@ from aqka.backends import StatevectorBackend
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import exact_reduced_states
 from aqka.learners.ridge import RidgeLoo
-from aqka_research.benchmarks.bars import Bar, bar_table, fastest
+from aqka_research.benchmarks.bars import Bar, bar_table, faster, fastest
 from aqka_research.benchmarks.target_coverage import Regression, drawn
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
@@ -154,7 +154,7 @@ def agreement_bars(timed: bool) -> list[Bar]:
         measured = ""
         if timed:
             seconds, own = fastest([their_way, our_way], repeats=2)
-            measured = f"{difference:.0e}; {seconds / own:.0f} × faster here"
+            measured = f"{difference:.0e}; {faster(seconds / own)} here"
         bars.append(
             Bar(
                 f"{name}, exact, {n} + {len(new)} points: largest difference of predictions",

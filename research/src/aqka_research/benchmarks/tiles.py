@@ -127,8 +127,8 @@ def page(run: PageRun) -> list[str]:
     found = run.cells(measure, [{"device": d, "qubits": n} for d in devices for n in qubits])
     return [
         "# Tiles on fake Herons",
-        "From the calibrations that come with qiskit-ibm-runtime. Crosstalk is in none of them.",
-        "## How many, how good, what they save",
+        "Calibrations are those that come with qiskit-ibm-runtime; they have no crosstalk.",
+        "## Number, quality and savings",
         f"Neighbours of used qubits stay idle; no tile's success is below {rule.worst:.0%} of the "
         f"best place's, and the mean is at least {rule.mean:.0%} of it. Success is the estimate "
         "for one execution of the fidelity circuit of the ZZ map, and executions are those of "
@@ -144,15 +144,15 @@ def page(run: PageRun) -> list[str]:
                 "median place",
                 "executions",
                 "with tiles",
-                "fewer by",
+                "times fewer",
             ),
             [one["found"] for one in found],
         ),
         "## How accurate the kernel is",
         "Root mean square error of the exact noisy kernel against the exact one, over all pairs "
         f"of {POINTS} random points, without shot noise; each pair's shots come from {COPIES} "
-        "tiles. Corrected: with the depolarising rate that the diagonal shows, pair by pair with "
-        "that of its own tiles, or with one rate for all.",
+        "tiles. *Corrected*: by the depolarising rate that the diagonal shows, either pair by pair "
+        "with the rates of its own tiles, or with one rate for all.",
         table(
             (
                 "device",

@@ -129,9 +129,10 @@ def page(run: PageRun) -> list[str]:
     return [
         "# Flipped bits of pairs",
         f"Accuracies of the ZZ map on {len(TASKS)} data sets, {TRAIN} training and {TEST} test "
-        f"points, {len(seeds)} splits each; errors are over splits. Pairs are read as all-zero, "
-        "the fidelity, or tolerantly: the mean of w^h over shots with h flipped bits, w chosen "
-        "without labels. Points, read as a projected kernel, get as many shots in all. "
+        f"points, {len(seeds)} splits each; errors are over splits. These are development "
+        "tasks. Pairs are read strictly (the share of all-zero outcomes, the fidelity) or "
+        "tolerantly (the mean of w^h over shots with h flipped bits; w is chosen without labels). "
+        "Points, read as a projected kernel, get as many shots in all. "
         f"The classical model is the best of {len(shares[0]) - 1} on each data set in hindsight, "
         "without the Gaussian process that [other tables](classical.md) have.",
         table((*header, "tolerant − all-zero"), rows),

@@ -83,13 +83,15 @@ RULES: dict[str, Callable[[Reading], float]] = {
     DEFAULT: lambda r: ridge_above_noise(r.spectrum, r.problem, r.variance),
     **{f"floor at {c:g} of the noise": lambda r, c=c: r.above(c) for c in FLOORS},  # type: ignore[misc]
     **{
-        f"floor at 0.25, within {t:g} standard errors": lambda r, t=t: r.above(0.25, t)  # type: ignore[misc]
+        f"floor at 0.25, within {t:g} standard error{'s' * (t != 1)}": lambda r, t=t: r.above(
+            0.25, t
+        )  # type: ignore[misc]
         for t in TOLERANCES
     },
     "evidence": Reading.evidence,
     "leave-one-out less the rows' noise": Reading.corrected,
     "five folds": Reading.folds,
-    **{f"{c:g} of the noise, no errors": lambda r, c=c: c * r.edge for c in EDGES},  # type: ignore[misc]
+    **{f"ridge fixed at {c:g} of the noise": lambda r, c=c: c * r.edge for c in EDGES},  # type: ignore[misc]
 }
 
 
@@ -163,11 +165,13 @@ def page(run: PageRun) -> list[str]:
         f"{len(tasks)} development tasks, {run.pick(SEEDS, 2, 2)} seeds, {budgets[0]:g} to "
         f"{budgets[-1]:g} shots a pair, even shots unless said otherwise. *Shots*: how many times "
         f"more *{BASELINE}* needs for the same correlation with the exact predictor, geometric "
-        "means over tasks and budgets. *Cells* are pairs of task and budget, lost and won by more "
-        "than two standard errors. Choices were made on these tasks, so the figures flatter what "
-        "was chosen; those to quote are of the [confirmation half](comparison.md).",
+        "means over tasks and budgets. *Cells* are pairs of task and budget, lost or won by more "
+        "than two standard errors. *The noise* is the largest eigenvalue that shot noise alone "
+        "would have; a *floor* is the smallest ridge that leave-one-out errors may choose, and a "
+        "*fixed* ridge is not chosen by them. Choices were made on these tasks, so the figures "
+        "flatter what was chosen; those to quote are of the [confirmation half](comparison.md).",
         table(
-            ("ridge", "shots, not planted", "shots, planted", "shots, all", "lost", "won"),
+            ("method", "shots, not planted", "shots, planted", "shots, all", "lost", "won"),
             [_row(found, method) for method in found.methods if method != BALANCED],
         ),
         "## Rare classes",

@@ -252,13 +252,17 @@ def chip(cell: Cell) -> Result:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one way needs on one task, at one number of new points."""
+    """What one way needs on one task, at one number of new points.
+
+    ``fewest`` says that the fewest shots tried were enough, so that fewer may be.
+    """
 
     shots: float
     executions: float
     jobs: int
     seconds: float
     reached: bool
+    fewest: bool
 
 
 def cost(way: str, results: list[Result], circuits: Result, new_points: int, target: float) -> Cost:
@@ -270,9 +274,10 @@ def cost(way: str, results: list[Result], circuits: Result, new_points: int, tar
     total = train + new_points * each
     shots = crossing(total, accuracy, target)
     reached = bool(np.isfinite(shots))
+    fewest = measured != QISKIT and bool(shots <= total[0])  # its default is one number of shots
     shots = shots if reached else float(total[-1])
     depth, tiles = circuits["points" if measured in (POINTS, PRIOR) else "pairs"]
     usage = Usage(HERON, depth, tiles if way in SAME_SHOTS else 1)
     executions = usage.executions(int(np.ceil(shots)))
     jobs = int(rounds[0]) + 1 + (executions - 1) // HERON.max_executions
-    return Cost(shots, executions, jobs, usage.job_seconds(jobs, executions), reached)
+    return Cost(shots, executions, jobs, usage.job_seconds(jobs, executions), reached, fewest)

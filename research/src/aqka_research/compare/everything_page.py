@@ -1,6 +1,7 @@
 """The page of the one comparison with everything."""
 
 import numpy as np
+from matplotlib.colors import to_rgba
 
 from aqka._util.colours import BLUE, GREY, VERMILION
 from aqka.planning.budget import duration
@@ -47,18 +48,20 @@ def page(run: PageRun) -> list[str]:
     _draw(every[None], run)
     return [
         "# Everything side by side",
-        f"What it costs to come within {100 * NEAR:.0f} point of the exact kernel's accuracy, "
-        f"training and new points together, on {half} tasks: geometric means over tasks. QPU time "
-        "is that of `aqka plan` for an IBM Heron, 2 s a job and about 350 µs an execution; depths "
-        f"and tiles are those of each task's circuit on {DEVICE}. “>”: on some task even the most "
-        "shots that were tried did not get there; these shots are counted. So are the fewest where "
-        "they are enough already: an upper bound. Tasks where the exact "
-        f"kernel beats the majority class by less than {100 * LEARNABLE:.0f} points are left out: "
-        "there is nothing to reach. The best classical model is [the best of four](classical.md) "
-        "on each task, chosen in hindsight.",
+        f"What it costs to come within {100 * NEAR:.0f} percentage point of the exact kernel's "
+        f"accuracy on {half} tasks, training and new points together. Figures are geometric means "
+        "over tasks. QPU time is what `aqka plan` gives for an IBM Heron: 2 s a job and about "
+        "350 µs an execution, with the depths and tiles of each task's circuit on "
+        f"{DEVICE}. Where a way falls short on a task, the most shots tried are counted; where the "
+        "fewest tried are enough, these. “>” marks a mean with the first, a lower bound; “<” one "
+        "with the second, an upper bound; “~” one with both, which is neither. Tasks on which the "
+        f"exact kernel beats the majority class by less than {100 * LEARNABLE:.0f} points are left "
+        "out. The best classical model is [the best of four](classical.md) on each task, chosen in "
+        "hindsight.",
         "\n".join(f"- {line}" for line in _ways()),
         "\n".join(f"- *{kind}* tasks: {words}." for kind, words in KINDS.items()),
         "![QPU time of every way, one column for each kind of task](everything.png)",
+        "In the picture a dot is a task, hollow where the way falls short, and a bar the mean.",
         *blocks,
     ]
 
@@ -71,11 +74,11 @@ def _ways() -> list[str]:
         "points by `split_budget`, `ridge-noise` and the prior of test rows.",
         "*AQKA as in the paper*: its warm-up, rounds and fixed ridge, diagonal measured; test "
         "pairs get the mean shots of a training pair.",
-        "*ShoFaR*, *Nyström*: the paper's baselines with a leave-one-out ridge; Nyström measures "
-        "new points against its landmarks alone.",
+        "*ShoFaR*, *Nyström*: the paper's baselines with a leave-one-out ridge; with Nyström, new "
+        "points are measured against the landmarks only.",
         "*points*: the same shots on every point, old and new, states by maximum likelihood.",
-        "*points with prior*: the same, but new points that a Gaussian process on gate angles is "
-        "sure about cost nothing (5 % of them, at least 10, are measured all the same).",
+        "*points with prior*: the same, but new points that a Gaussian process on the gate angles "
+        "is sure about are not measured, except for 5 % of them, at least 10, as a check.",
         "*on tiles*: the same shots, many circuits side by side in an execution.",
     ]
 
@@ -114,23 +117,22 @@ def _section(costs: Costs, control: dict[str, Result], device: str | None) -> li
     blocks = ["## Without noise" if device is None else f"## With the noise of {device}"]
     if device is not None:
         blocks.append(
-            "Tasks of 2 to 4 qubits; nothing is corrected, and the goal is still the "
-            "kernel without noise."
+            "Tasks of 2 to 4 qubits, without error mitigation; the aim is still the accuracy of "
+            "the kernel without noise."
         )
     for kind, names in by_kind(list(costs)).items():
         rows: list[tuple[str, ...]] = []
         for way in WAYS:
-            row = [way]
-            for count in NEW_POINTS:
-                row += _means([costs[name][count][way] for name in names])
-            reached = sum(costs[name][NEW_POINTS[0]][way].reached for name in names)
-            rows.append((*row, f"{reached} of {len(names)}"))
+            mine = [[costs[name][count][way] for name in names] for count in NEW_POINTS]
+            figures = [figure for some in mine for figure in _means(some)]
+            reached = (f"{sum(one.reached for one in some)} of {len(names)}" for some in mine)
+            rows.append((way, *figures, *reached))
         for which, words in (("classical", "best classical model"), ("majority", "majority class")):
             near = sum(
                 control[name][f"accuracy, {which}"] >= control[name]["exact"] - NEAR
                 for name in names
             )
-            rows.append((words, *["0 s", "0", "0", "0"] * 2, f"{near} of {len(names)}"))
+            rows.append((words, *["0 s", "0", "0", "0"] * 2, *[f"{near} of {len(names)}"] * 2))
         few, many = NEW_POINTS
         header = (
             "way",
@@ -143,6 +145,7 @@ def _section(costs: Costs, control: dict[str, Result], device: str | None) -> li
             "executions",
             "jobs",
             f"reached, {few} new",
+            f"reached, {many:,} new",
         )
         exact, classical, majority = (
             np.mean([control[name][column] for name in names])
@@ -158,7 +161,8 @@ def _section(costs: Costs, control: dict[str, Result], device: str | None) -> li
 
 
 def _means(costs: list[Cost]) -> list[str]:
-    bound = "" if all(one.reached for one in costs) else "> "
+    short, fewest = not all(one.reached for one in costs), any(one.fewest for one in costs)
+    bound = "~ " if short and fewest else "> " if short else "< " if fewest else ""
 
     def mean(values: list[float]) -> float:
         return float(np.exp(np.mean(np.log(values))))
@@ -187,10 +191,13 @@ def _draw(costs: Costs, run: PageRun) -> None:
                 mine = [costs[name][NEW_POINTS[0]][way] for name in names]
                 colour = BLUE if "points" in way else VERMILION if "Qiskit" in way else GREY
                 seconds = [one.seconds for one in mine]
-                panel.scatter(seconds, [place] * len(mine), s=10, color=colour, alpha=0.5)
+                faces = [to_rgba(colour, 0.5) if one.reached else "none" for one in mine]
+                edges = to_rgba(colour, 0.5)
+                places = [place] * len(mine)
+                panel.scatter(seconds, places, s=10, facecolors=faces, edgecolors=edges)
                 mean = float(np.exp(np.mean(np.log(seconds))))
                 panel.plot([mean], [place], marker="|", markersize=16, color="black")
             panel.set(xscale="log", xlabel="QPU seconds, 100 new points")
-            panel.set_title(f"{kind} ({len(names)} tasks)", fontsize=10)
+            panel.set_title(f"{kind} ({len(names)} tasks), without noise", fontsize=9)
         axes[0].set_yticks(range(len(WAYS)), list(reversed(WAYS)))
         figure.savefig(run.path.with_name("everything.png"), dpi=150)

@@ -30,14 +30,14 @@ def overview(reproductions: Sequence[Reproduction]) -> str:
     total = sum(counts.values())
     fairly = all(one.setup.protocol == "fair" for one in reproductions)
     lines = [
-        "# Reproduction of the paper's numbers" + (", fairly" if fairly else ""),
+        "# Reproduction " + ("under the fair protocol" if fairly else "of the paper's numbers"),
         "",
         f"{total} claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) + ".",
         "",
         "Every number and verdict here is computed; ± is one standard error over seeds. "
-        "*Direction only* means that the sign is right by two standard errors but the size is "
-        "not the paper's. Where the paper gives no standard error, the scatter of our seeds "
-        "stands in for it.",
+        "*Direction only*: the sign is right by two standard errors, but the size is not the "
+        "paper's. Where the paper gives its number of seeds but no standard error, the scatter of "
+        "our seeds stands in for it.",
         "",
     ]
     for done in reproductions:

@@ -55,11 +55,11 @@ def how_it_was_run(study: ReadingStudy) -> list[str]:
     return [
         "## How it was run",
         "",
-        f"By the sweep engine with common random numbers. The target is a standard error of at "
+        f"All readings use common random numbers. The target is a standard error of at "
         f"most {WANTED_ERROR} pts for 90 % of the gains under the readings; {reached:.0f} % have "
         f"it ({'reached' if reached >= 90 else '**not reached**'}), and the median is "
-        f"{np.median(errors) if errors else 0.0:.1f} pts. Fewer seeds make a verdict on a "
-        "size more lenient and one on a direction stricter, so shares say less where they are few.",
+        f"{np.median(errors) if errors else 0.0:.1f} pts. With fewer seeds, verdicts "
+        "on sizes are more lenient and those on directions stricter.",
         "",
         *markdown_table(head, rows),
         "Rules changed since the first run: " + ("; ".join(RULE_CHANGES) or "none") + ".",

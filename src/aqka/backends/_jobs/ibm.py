@@ -63,8 +63,8 @@ class IbmService(JobService):
     def __getstate__(self) -> dict[str, Any]:
         """Refuse to be pickled: the backend's service holds a token."""
         raise InputError(
-            "a backend of IBM's service cannot be pickled, because its token would be stored "
-            "too; create it again in the other process. Tickets are plain text and can be passed on."
+            "a backend of IBM's service cannot be pickled, because its token would be stored too; "
+            "create it again in the other process. Tickets are plain text and can be passed on."
         )
 
     def open(self, mode: str) -> Any:

@@ -64,8 +64,8 @@ class JobsHere(JobService):
         if job_id not in self._jobs:
             raise JobError(
                 f"job {job_id} is not known: it lives in the process that submitted it, and is "
-                "discarded once collected. Submit the plan again; a simulator gives the same hits under "
-                "the same tag."
+                "discarded once collected. Submit the plan again; a simulator gives the same hits "
+                "under the same tag."
             )
         return self._jobs[job_id]
 

@@ -22,13 +22,13 @@ def levels_note(results: Results, methods: Sequence[str], **conditions: Any) -> 
         for method in methods
     )
     text = (
-        f"Always answering the larger class is right on {majority} of the test points. Accuracy, "
+        f"The majority class is right on {majority} of the test points. Accuracy, "
         f"balanced accuracy and correlation with the exact predictor over the budgets in question: "
         f"{words}."
     )
     if results.protocol == "fair":
         text += (
             " The fair protocol changes ridge, diagonal and the reading of unseen pairs together; "
-            "which of them matters most is not separated here."
+            "their effects are not separated here."
         )
     return text

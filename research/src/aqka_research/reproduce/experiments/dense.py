@@ -76,8 +76,8 @@ def _why(data: str) -> Callable[[Results], str]:
         words = ", ".join(f"{gain} ({ratio:g})" for ratio, gain in _gains(data)(results).items())
         levels = levels_note(results.where(data=data), ("uniform", "aqka"))
         return (
-            f"AQKA's gains in pts (at shots per pair): {words}. {levels} What made the paper's "
-            "differ is not separated here."
+            f"AQKA's gains in pts (at shots per pair): {words}. {levels} We did not "
+            "determine why the paper's number differs."
         )
 
     return why

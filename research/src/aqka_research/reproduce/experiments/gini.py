@@ -113,7 +113,7 @@ def _accuracies_note(task: str, results: Results) -> str:
         f"(balanced {chosen.mean('balanced_accuracy', method=method)})"
         for method in ("uniform", "aqka", EXACT, MAJORITY)
     )
-    return f"Accuracies on {task}: {words}. What made the paper's differ is not separated here."
+    return f"Accuracies on {task}: {words}. We did not determine why the paper's number differs."
 
 
 def _all_gains(results: Results) -> str:

@@ -86,11 +86,11 @@ def _why(head: str) -> Callable[[Results], str]:
         exact = chosen.mean("accuracy", method=EXACT)
         return (
             f"Without any shot noise the accuracy at {N_TRAIN} training points is "
-            f"{exact} ({head}), and it grows with them: {grown}. On the training points "
+            f"{exact} ({head}); with more points: {grown}. On the training points "
             f"themselves it is {chosen.mean('training_accuracy', method=EXACT)}. "
             f"The label is a linear function of |φ⟩⟨φ|, so it lies in the kernel's space of at "
-            f"most 256 dimensions (docs/explanation/errata.md); {N_TRAIN} points are too few to "
-            "find it, whatever the shots. "
+            f"most 256 dimensions (docs/explanation/errata.md); the exact kernel has no shot "
+            "noise, so what it misses is due to the number of points. "
             f"At {LARGEST:,} shots: {words}; the majority class "
             f"{chosen.mean('accuracy', method=MAJORITY)}. Single problems, of another unitary "
             f"each, scatter by {exact.error * exact.count**0.5:.2f} about their mean; the paper "

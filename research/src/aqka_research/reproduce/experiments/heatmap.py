@@ -87,9 +87,9 @@ def _why_rest(results: Results) -> str:
     return (
         f"Warm-up and exploration of Table 1 alone put {_spent_blindly():.1f} shots on every pair, "
         "so no sensitivity can bring the rest down to 1 or 2. Shots a pair outside the anchors' "
-        f"strip: {_variants(results, 'rest')}. Without floor and without warm-up, which an oracle "
-        "does not need, they are about what the paper reports, although it says that all variants "
-        "share the same warm-up (Sec. 5) and gives a floor of 5 % (App. B)."
+        f"strip: {_variants(results, 'rest')}. An oracle needs neither floor nor warm-up, but the "
+        "paper says that all variants share the same warm-up (Sec. 5) and gives a floor of 5 % "
+        "(App. B)."
     )
 
 

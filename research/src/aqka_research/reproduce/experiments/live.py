@@ -184,7 +184,8 @@ CLAIMS = (
         lambda r: (
             "Ours is the quoted time, 2 s a job and 350 µs a shot, for one job a round of one "
             "circuit with a row of parameters a shot. The paper does not say how its circuits "
-            "were sent; a circuit for each pair is more to load. Only a device can tell."
+            "were sent: one circuit a pair takes longer to load. Only a run on a device could "
+            "decide."
         ),
         unit="min",
     ),

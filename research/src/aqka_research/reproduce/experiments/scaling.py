@@ -63,10 +63,7 @@ def _why(results: Results) -> str:
     """Say what stands behind every gain of this experiment."""
     if results.protocol == "fair":
         uniform = results.mean("accuracy", method="uniform", shots_per_pair=_is_limited)
-        return (
-            f"Under the fair protocol uniform itself reaches {uniform} over "
-            "all sizes: little is left to gain."
-        )
+        return f"Under the fair protocol uniform itself reaches {uniform} over all sizes."
     shares = ", ".join(
         f"{results.mean('accuracy', method=MAJORITY, points=size)} (N = {size})"
         for size in results.unique("points")
@@ -76,9 +73,9 @@ def _why(results: Results) -> str:
         "aqka", "uniform", "balanced_accuracy", points=largest, shots_per_pair=_is_limited
     )
     return (
-        f"Always answering the larger class is right on {shares} of the test points, so the draw "
-        f"of the anchors decides much. In balanced accuracy the mean gain at N = {largest} is "
-        f"{balanced} pts. The paper gives neither its test points (we take N/3) nor its γ (0.1)."
+        f"The majority class is right on {shares} of the test points. In balanced "
+        f"accuracy the mean gain at N = {largest} is {balanced} pts. The paper gives neither its "
+        "test points (we take N/3) nor its γ (0.1)."
     )
 
 

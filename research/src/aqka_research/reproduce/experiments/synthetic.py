@@ -63,8 +63,8 @@ def _levels(results: Results) -> str:
         uniform = results.mean("accuracy", method="uniform", budget=beyond_a_shot_a_pair)
         return (
             f"Under the fair protocol uniform itself reaches {uniform} beyond one shot a pair. It "
-            "changes ridge, diagonal and the reading of unseen pairs together; which of them "
-            "matters most is not separated here."
+            "changes ridge, diagonal and the reading of unseen pairs together; their "
+            "effects are not separated here."
         )
     majority = results.mean("accuracy", method=MAJORITY)
     balanced = {
@@ -72,11 +72,10 @@ def _levels(results: Results) -> str:
         for method in ("uniform", "aqka")
     }
     return (
-        f"As the paper describes the task, always answering the larger class is right on "
-        f"{majority} of the test points, so plain accuracy says little: beyond one shot a pair "
-        f"the balanced accuracy of uniform is {balanced['uniform']} and AQKA's "
-        f"{balanced['aqka']}. The paper gives γ only as a range (we use 0.1) and does not say "
-        f"how it drew its five problems."
+        f"As the paper describes the task, the majority class is right on {majority} of the test "
+        f"points. Beyond one shot a pair the balanced accuracy of uniform is {balanced['uniform']} "
+        f"and AQKA's {balanced['aqka']}. The paper gives γ only as a range (we use 0.1) and does "
+        "not say how it drew its five problems."
     )
 
 
