@@ -116,7 +116,10 @@ def test_pairs_that_are_not_drawn_together_are_refused_before_the_first_shot(tmp
     edges = tuple(map(tuple, [*line_edges(12).tolist(), (0, 11)]))
     for kernel, words in (
         ("projected-2-all", r"samples qubits .* independently, .* of the 66 pairs"),
-        (Projected(2, pairs=edges), "1 of the 12 pairs that the kernel reads: take the kernel 'proj"),
+        (
+            Projected(2, pairs=edges),
+            "1 of the 12 pairs that the kernel reads: take the kernel 'proj",
+        ),
     ):
         with pytest.raises(InputError, match=words):
             acquire(backend, y, 12 * 90, design=Points(kernel), directory=tmp_path / "run")

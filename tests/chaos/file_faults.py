@@ -216,7 +216,10 @@ def world():
         with buying(place):
             schedule = Schedule(rounds=2)
             found = acquire(
-                *(Paid(X), y, 20, "aqka"),
+                Paid(X),
+                y,
+                20,
+                "aqka",
                 design="pairs",
                 schedule=schedule,
                 directory=place / "run",
@@ -226,7 +229,9 @@ def world():
     def points(place):
         with buying(place):
             found = acquire(
-                *(Paid(X), y, 60),
+                Paid(X),
+                y,
+                60,
                 schedule=Schedule(rounds=1),
                 design=Points(calibration_shots=10),
                 directory=place / "run",

@@ -87,7 +87,10 @@ def direct(design, place):
     """``acquire`` and ``predict``."""
     by_points = design == "points"
     session = acquire(
-        *(StatevectorBackend(X), Y[:8], 400, "aqka"),
+        StatevectorBackend(X),
+        Y[:8],
+        400,
+        "aqka",
         design=Points(calibration_shots=20) if by_points else "pairs",
         schedule=Schedule(rounds=2),
         directory=place / "training",

@@ -59,7 +59,11 @@ def test_plan_fits_eighty_columns(run):
 def test_plan_as_json_holds_figures_constants_and_sources(run):
     budget = "train = 1000, test_shots = 0, rate = 96.0"
     code, out, _ = run(
-        *("--json", "--set", "rep_delay=1e-4", "--set", "max_executions=300"),
+        "--json",
+        "--set",
+        "rep_delay=1e-4",
+        "--set",
+        "max_executions=300",
         train=20,
         budget=budget,
         method='design = "pairs", allocator = "uniform"',

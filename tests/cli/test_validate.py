@@ -33,9 +33,8 @@ def test_a_noiseless_run_agrees_with_its_states(tmp_path, monkeypatch, capsys):
 def test_a_noisy_device_shows_its_damping_on_the_chip(tmp_path, monkeypatch, capsys):
     run = run_of(tmp_path, backend="ibm", extra='device = "fake_manila"', **POINTS)
     picture = tmp_path / "chip.svg"
-    code, out, _ = call(
-        *(monkeypatch, capsys, "validate", run, "--points", "8", "--json", "--picture", picture)
-    )
+    given = ("validate", run, "--points", "8", "--json", "--picture", picture)
+    code, out, _ = call(monkeypatch, capsys, *given)
     assert code == 0
     found = json.loads(out)
     assert found["points"] == 8

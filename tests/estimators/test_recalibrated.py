@@ -12,10 +12,11 @@ from aqka import (
     LedgerError,
     QuantumKernel,
     QuantumRidgeClassifier,
+    StatevectorBackend,
     acquire,
     train_map,
 )
-from aqka.backends import RuntimeBackend
+from aqka.backends import LightConeBackend, RuntimeBackend
 from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(0).uniform(0, 1, (6, 2))
@@ -64,10 +65,11 @@ def test_a_budget_in_time_resumes_on_a_recalibrated_device(tmp_path, kind, desig
     _, fresh = model(worse=False)
     fresh.directory = tmp_path / "fresh"
     assert second.shots_used_ == fresh.fit(X, Y).shots_used_
-    for path in (tmp_path / "kept").glob("usage-*.json"):
-        path.write_text("{")
-    with pytest.raises(LedgerError, match="is damaged"):
-        model(worse=True)[1].fit(X, Y)
+    for path in (tmp_path / "kept").glob("terms-*.json"):
+        for damaged in ("{", '{"depth": null}', "[]"):
+            path.write_text(damaged)
+            with pytest.raises(LedgerError, match="is damaged"):
+                model(worse=True)[1].fit(X, Y)
 
 
 def map_training(backend, directory):
@@ -104,18 +106,51 @@ def _measured(backend):
     return acquire(backend, Y, 60, design="pairs").table.hits.tolist()
 
 
-@pytest.mark.parametrize("design", ["points", "auto"])
-def test_another_budget_is_quoted_for_the_device_as_it_is_now(tmp_path, design):
-    def fitted(budget, worse, directory):
-        service = FakeRuntime(tmp_path / directory / "service", device(worse=worse))
-        backend = BackendFactory(RuntimeBackend, backend=service, tiles="auto")
-        how = {"budget": budget, "design": design, "directory": tmp_path / directory / "kept"}
-        return QuantumRidgeClassifier(backend=backend, **how).fit(X, Y)
+class Waits(StatevectorBackend):
+    """A simulator that says how long a device would wait after every shot."""
 
-    before = fitted("12 s", False, "same").quote_
-    now, fresh = (fitted("16 s", True, name).quote_ for name in ("same", "other"))
-    assert now == fresh
-    assert now.tiles < before.tiles
+    rep_delay = 2.5e-4
+
+
+@pytest.mark.parametrize("design", ["points", "auto"])
+@pytest.mark.parametrize(
+    "another",
+    [
+        {"budget": "40 s"},
+        {"new_points": 3},
+        {"allocator": "aqka"},
+        {"seed": 1},
+        {"y": [1, 1, 0] * 2},
+        {"X": np.vstack([X, X + 1]), "y": Y + Y},
+    ],
+    ids=lambda another: "-".join(another),
+)
+def test_another_run_is_quoted_for_the_device_as_it_is_now(tmp_path, monkeypatch, another, design):
+    def fitted(directory, **given):
+        how = {"X": X, "y": Y, "budget": "60 s", "design": design, "feature_map": "zz"} | given
+        backend = BackendFactory(Waits)
+        points, labels = how.pop("X"), how.pop("y")
+        model = QuantumRidgeClassifier(backend=backend, directory=tmp_path / directory, **how)
+        return model.fit(points, labels)
+
+    before = fitted("same")
+    monkeypatch.setattr(Waits, "rep_delay", 1e-3)
+    now, fresh = (fitted(directory, **another) for directory in ("same", "other"))
+    assert now.quote_ == fresh.quote_
+    assert now.quote_.execution_seconds > before.quote_.execution_seconds
+    again = fitted("same")
+    assert (again.quote_, again.shots_used_) == (before.quote_, before.shots_used_)
+
+
+@pytest.mark.parametrize("design", ["points", "auto"])
+@pytest.mark.parametrize("allocator", ["nope", "nystrom"])
+def test_what_is_refused_leaves_nothing_behind(tmp_path, allocator, design):
+    how = {"budget": "5 min", "design": design, "directory": tmp_path / "kept"}
+    if (allocator, design) == ("nystrom", "auto"):
+        how["backend"] = BackendFactory(LightConeBackend)  # which measures points alone
+    with pytest.raises(InputError):
+        QuantumRidgeClassifier(allocator=allocator, **how).fit(X, Y)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_a_refused_budget_in_time_leaves_nothing_behind(tmp_path):

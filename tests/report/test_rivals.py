@@ -87,9 +87,8 @@ def test_rivals_are_compared_point_by_point(report):
 def test_rivals_of_values_are_compared_by_their_errors():
     truth, trained = np.arange(8.0), np.full(30, 4.0)
     scores = ValueScores.of(truth, truth + 0.1, 4.0)
-    tested = ValueResults(
-        *([], truth + 0.1, np.zeros((2, 8)), None, "", np.zeros(8, int)), truth, scores, None
-    )
+    spent, shots = np.zeros((2, 8)), np.zeros(8, int)
+    tested = ValueResults([], truth + 0.1, spent, None, "", shots, truth, scores, None)
     ruler = Beside(ExactKernel("", truth.tolist(), 8), {"ruler": list(truth + 3.0)}, 20)
     found = rivals_beside(tested, truth, trained, ruler)
     assert [(one.name, round(one.score, 1), one.worse, one.n_trained) for one in found] == [

@@ -198,7 +198,10 @@ def test_a_run_in_a_directory_that_cannot_be_written_is_read_all_the_same(finish
 def test_a_run_can_be_audited_while_it_is_written(tmp_path):
     seen = []
     acquire(
-        *(MatrixBackend(KERNEL), Y, 500, "aqka"),
+        MatrixBackend(KERNEL),
+        Y,
+        500,
+        "aqka",
         directory=tmp_path,
         on_round=lambda session: seen.append(verify(tmp_path).shots == session.table.total),
     )

@@ -2,9 +2,12 @@
 
 import sys
 
+import numpy as np
 import pytest
 
+from aqka import QuantumRidgeClassifier
 from aqka.cli import main
+from aqka.designs import Pairs, Points
 from aqka.report import run_report
 from aqka.runs import ledger
 from aqka.study import directory, quoting, store
@@ -41,6 +44,8 @@ def calls(monkeypatch):
         return iter(read)
 
     monkeypatch.setattr(ledger.Ledger, "entries", counted_entries)
+    for design in (Pairs, Points):
+        count(design, "read", "kernel")
     for module in (directory, store):
         count(module, "load_study", "parsed")
     count(quoting, "quote", "quoted")
@@ -68,7 +73,16 @@ def test_a_run_opens_audits_parses_and_quotes_once(tmp_path, monkeypatch, calls,
     assert "audited" not in by_kind  # what was just written is known
     assert by_kind["parsed"] == ["study.toml"]
     assert len(by_kind["quoted"]) == 1
+    assert by_kind["kernel"] == ["pairs"] * 2  # and by the report, which draws the shots again
     assert "read again" not in by_kind
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_a_fit_reads_the_kernel_once(calls, design):
+    X = np.random.default_rng(0).uniform(0, 3, (12, 2))
+    model = QuantumRidgeClassifier(budget=1200, design=design).fit(X, np.arange(12) % 2)
+    model.predict(X)
+    assert grouped(calls)["kernel"] == [design]
 
 
 def test_a_run_whose_results_are_lost_is_read_once(tmp_path, monkeypatch, calls, capsys):

@@ -1,5 +1,7 @@
 """Error mitigation from sentinels in a study: what they see, and what is done about it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,12 @@ from aqka.core.plans import ShotPlan
 from aqka.designs import KernelEstimate
 from aqka.learners import FittedHead
 from aqka.report.run_report import run_report
+from aqka.runs.audit import sound_history
 from aqka.runs.export import table_of
 from aqka.runs.history import History, RecordedRound
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
-from aqka.study.method import for_noisy_rows, read_sentinels
+from aqka.study.method import fit_head, for_noisy_rows, read_sentinels
 from aqka.study.new_points import predict_new_points
 from aqka.study.store import RunStore
 from tests.study.helpers import QUICK, small, write_study
@@ -120,6 +123,26 @@ def test_pairs_of_uneven_tiles_have_survivals_of_their_own():
     assert found[0, 2] == 0.5
     rounds = [(plan, {"sentinels": {"rates": [0.5]}}), (plan, {})]
     assert (survival_of_pairs(rounds, 0.5, 3, n_qubits=2) == 0.5).all()
+
+
+def test_the_head_divides_each_pair_by_the_survival_on_its_own_tiles(run):
+    store = RunStore(run.directory)
+    history = sound_history(run.directory)
+    uneven = []
+    for k, one in enumerate(history.rounds):
+        rates = np.random.default_rng(k).uniform(0.7, 0.95, len(one.measured.shots))
+        uneven.append((one.measured, {"sentinels": {**one.remarks["sentinels"], "rates": rates}}))
+    rounds = [
+        replace(one, remarks=remarks)
+        for one, (_, remarks) in zip(history.rounds, uneven, strict=True)
+    ]
+    head, found = fit_head(store.prepared(), run.session, replace(history, rounds=rounds))
+    survival = survival_of_pairs(uneven, found.survival, 12, n_qubits=2)
+    off = np.triu_indices(12, 1)
+    assert np.ptp(survival[off]) > 0.02
+    noisy = run.session.estimate().kernel
+    clean = (noisy - (1 - survival) / 4) / survival
+    np.testing.assert_allclose(head.entries().kernel[off], clean[off], atol=1e-9)
 
 
 def test_noisy_rows_give_what_clean_ones_gave():

@@ -100,7 +100,7 @@ def ask_to_spend(words: str, device: str, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError(
             f"shots on {inert(device)} may cost money, and there is no terminal to confirm on; "
-            "add --yes to spend them, or --dry-run to see the quote. Nothing was submitted."
+            "add --yes to spend them. Nothing was submitted."
         )
     if not typer.confirm("Spend it?", err=True):
         raise InputError("declined; nothing was submitted.")

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import cleandoc, signature
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, digest
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import Problem, as_labels
 from aqka.designs import Settle, Stop
@@ -117,7 +117,7 @@ class QuantumKernelEstimator(Measuring):
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
     ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
-        self.source_ = kernel_source(X, Purchase.of(self))
+        self.source_ = kernel_source(X, replace(Purchase.of(self), labels=digest(problem.y)))
         estimate = self.source_.estimate(problem, on_round)
         session = self.source_.session
         self.problem_, self.session_, self.quote_ = problem, session, self.source_.quote

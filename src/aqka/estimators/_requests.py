@@ -41,7 +41,8 @@ class Request:
 
     Without ``shots`` it is the training kernel of different points, ``rows``, under the budget;
     without ``labels``, too, its shots are even. Else each unit has the same shots: the points of
-    ``rows``, or the pairs of rows and ``columns`` that the two indices name.
+    ``rows``, or the pairs of rows and ``columns`` that the two indices name. What a ``budget`` in
+    time or money ``buys`` on the first day it buys on any other, whatever the device is then.
     """
 
     rows: FloatArray
@@ -50,6 +51,8 @@ class Request:
     columns: FloatArray | None = None
     row_index: IntArray | None = None
     col_index: IntArray | None = None
+    budget: str | None = None
+    buys: int | None = None
 
     @property
     def trains(self) -> bool:
@@ -81,9 +84,12 @@ class Request:
         problem = Problem(even if self.labels is None else self.labels)
         design = purchase.design
         design.check_backend(backend, problem.n_points)
+        shots = self.buys
+        if shots is None or self.budget != str(purchase.budget):
+            shots = purchase.quoted(self.rows, backend).shots + design.calibration_shots
         session = Training(
             problem,
-            purchase.quoted(self.rows, backend).shots + design.calibration_shots,
+            int(shots),
             purchase.allocator,
             seed=purchase.seed,
             design=design,

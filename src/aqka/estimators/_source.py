@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_indices, as_kernel, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_indices, as_kernel, digest, text_digest
 from aqka._util.files import as_json, explained, write_atomically
 from aqka._util.text import did_you_mean, inert
+from aqka.allocators import make_allocator
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.problem import Problem
@@ -54,8 +55,11 @@ class Purchase:
     design: Any = "auto"
     new_points: int | None = None
     prior: Any = "none"
+    labels: str = ""  # a digest of them: with others it is another run
     reason: str = ""  # why it is this design, once that is settled
     quote: Quote | None = None  # for which the design was chosen
+    usage: Usage | None = None  # of the day on which the run began
+    terms: Path | None = None  # the file that is to keep it
 
     @classmethod
     def of(cls, estimator: Any) -> "Purchase":
@@ -66,11 +70,12 @@ class Purchase:
     def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
         """Return it with a backend and a design: where None is named the better one, and why."""
         made = replace(self, backend=factory, design=design or Points())
-        if design is not None:
+        if not (self.directory is None or isinstance(as_budget(self.budget or 1), Shots)):
+            made = made._with_terms(X, design)
+        if design is not None or made.usage is not None:
             return made
-        probe, asked = made.make(X[:2]), made
-        if self.budget is None:
-            asked = replace(made, budget=Pairs().default_shots(len(X), 1))
+        probe = made.make(X[:2])
+        asked = replace(made, budget=self.budget or Pairs().default_shots(len(X), 1))
         # Both by the circuit of points: that of a pair is transpiled only if it is going to be run.
         both = (Pairs(), Points())
         quotes = {one.name: replace(asked, design=one).quoted(X, probe) for one in both}
@@ -94,40 +99,43 @@ class Purchase:
     def quoted(self, X: NDArray[Any], backend: Backend) -> Quote:
         """Return what the budget, or the default one, buys of the circuit that a backend runs."""
         qubits, design = backend.n_qubits or min(X.shape[1], MAX_QUBITS), self.design
-        path, made = self._usage_path(backend), self.quote
-        kept = _kept_usage(path) if path and path.exists() else None
-        usage = kept or Usage.on(backend, design.name, qubits)
-        facts = len(X), usage.depth, usage.tiles
-        if not made or (made.n_points, made.depth, made.tiles) != facts:
-            budget = design.default_shots(len(X), qubits) if self.budget is None else self.budget
-            calibration = design.calibration_shots
-            wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
-            made = quote(len(X), budget, n_qubits=qubits, wish=wish, **vars(usage))
-        if path and not kept:  # only now, since a budget that buys nothing is refused
-            now = {"depth": usage.depth, "tiles": usage.tiles, "delay": usage.device.rep_delay}
-            with explained(f"directory {str(self.directory)!r} cannot be made", "; name another"):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, as_json(now))
-        return made
+        usage = self.usage or Usage.on(backend, design.name, qubits)
+        facts, made = (len(X), usage.execution_seconds, usage.tiles), self.quote
+        if made and (made.n_points, made.execution_seconds, made.tiles) == facts:
+            return made
+        budget = design.default_shots(len(X), qubits) if self.budget is None else self.budget
+        calibration = design.calibration_shots
+        wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
+        return quote(len(X), budget, n_qubits=qubits, wish=wish, **vars(usage))
 
-    def _usage_path(self, backend: Backend) -> Path | None:
-        """Return where a directory keeps what an execution took when this budget was first quoted.
+    def _with_terms(self, X: NDArray[Any], design: Design | None) -> Self:
+        """Return it with the file of this very run's terms, and on those terms if it has begun.
 
         Time and money buy other shots of a recalibrated device: a run keeps those it promised.
-        Another budget is another run, quoted for the device as it is now.
         """
-        if self.directory is None or isinstance(as_budget(self.budget or 1), Shots):
-            return None
-        run = f"{backend.fingerprint()} {self.design.name} {self.budget} {self.new_points}"
-        return Path(self.directory) / f"usage-{text_digest(run)}.json"
+        run = [self.make(X[:2]).fingerprint(), digest(X), self.labels, design, self.seed]
+        asked = f"{self.budget} {self.new_points} {make_allocator(self.allocator).describe()}"
+        path = Path(self.directory or "") / f"terms-{text_digest(f'{run} {asked}')}.json"
+        if not path.exists():
+            return replace(self, terms=path)
+        try:
+            kept = json.loads(path.read_bytes())
+            depth, tiles = int(kept["depth"]), int(kept["tiles"])
+            usage = Usage(HERON.with_rep_delay(kept["delay"]), depth, tiles)
+            design, reason = design or as_design(kept["design"]), str(kept["reason"])
+            return replace(self, usage=usage, design=design, reason=reason)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise LedgerError(f"{path} is damaged: {error}; restore it from a copy.") from error
 
-
-def _kept_usage(path: Path) -> Usage:
-    try:
-        kept = json.loads(path.read_bytes())
-        return Usage(HERON.with_rep_delay(kept["delay"]), kept["depth"], kept["tiles"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error
+    def keep_terms(self, bought: Quote, backend: Backend) -> None:
+        """Write down what time or money buys; a run does so before its first shot."""
+        if self.terms is None:
+            return
+        usage = {"depth": bought.depth, "tiles": bought.tiles, "delay": backend.rep_delay}
+        kept = usage | {"design": self.design.name, "reason": self.reason}
+        with explained(f"directory {str(self.directory)!r} cannot be made", "; name another"):
+            self.terms.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.terms, as_json(kept))
 
 
 def unknown_backend(backend: Any, *names: str, or_else: str = "") -> InputError:
@@ -230,19 +238,18 @@ class BoughtKernel(KernelSource):
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
         backend, design, purchase = self._backend(self.X), self.design, self.purchase
-        if purchase.budget is None:
-            shots = design.default_shots(problem.n_points, backend.n_qubits or 1)
-        else:
-            self.quote = purchase.quoted(self.X, backend)
-            shots, each = self.quote.shots, self.quote.execution_seconds
+        bought = purchase.quoted(self.X, backend)
+        shots, each = bought.shots + design.calibration_shots, bought.execution_seconds
+        if purchase.budget is not None:
+            self.quote = bought
             if purchase.new_points is not None:  # then it is for predictions too
                 self._ceiling = make_ceiling(purchase.budget, design.name, execution_seconds=each)
-        shots += design.calibration_shots
         session = new_training(
             backend, problem, shots, purchase.allocator, design=design, seed=purchase.seed
         )
         session.reason = purchase.reason
         spend = self._spend("fit", session, backend)
+        purchase.keep_terms(bought, backend)
         drive(session, backend, replace(spend, on_round=on_round))
         self.session, self.directory = session, spend.directory  # type: ignore[assignment]
         explained = session.allocator.explain(session.table, problem)

@@ -20,6 +20,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, rounded
+from aqka._util.files import explained
 from aqka.backends import Backend
 from aqka.errors import InputError, JobError
 from aqka.estimators._known import KNOWN
@@ -174,6 +175,9 @@ class Store(Living):
         """Measure a new request; the caller holds :meth:`_alone`."""
         errand = self._errand(request)
         self.known.check(request, errand.session)
+        if request.trains and self._purchase.terms:  # time or money, in a directory
+            budget = str(self._purchase.budget)
+            request = replace(request, budget=budget, buys=errand.session.budget)
         folder = None if self._directory is None else save(self._directory, request, self.design)
         try:
             self._finish(errand, folder)
@@ -200,13 +204,8 @@ class Store(Living):
                 self._finish(self._broken_off, None)
             yield
             return
-        try:
+        with explained(f"directory {str(self._directory)!r} cannot be made", "; name another"):
             self._directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"directory {str(self._directory)!r} cannot be made: {error.strerror}; name "
-                "another."
-            ) from error
         with FileLock(self._directory / LOCK_NAME):
             # What broke off, here or in another process, is finished first.
             for folder in folders(self._directory):

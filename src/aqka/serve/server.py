@@ -21,8 +21,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from aqka._util.files import explained
 from aqka._util.text import inert
-from aqka.errors import InputError
 from aqka.report.run_page import TEMPLATES as REPORT_TEMPLATES
 from aqka.report.run_page import content_hash, new_environment, own_colours
 from aqka.serve.runs import CANNOT_BE_READ, FolderWatch
@@ -159,16 +159,8 @@ class RunServer:
     def __init__(self, folder: Path, port: int = 0) -> None:
         token = secrets.token_urlsafe(24)
         app = make_app(folder, token)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            self._socket.bind((HOST, port))
-        except OSError as error:
-            self._socket.close()
-            raise InputError(
-                f"--port {port} cannot be used: {error.strerror}; name another, or none for a free "
-                "one."
-            ) from None
+        with explained(f"--port {port} cannot be used", "; name another, or none for a free one"):
+            self._socket = socket.create_server((HOST, port))
         self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
         # The address, with its secret, is in no log.
         self.server = uvicorn.Server(

@@ -268,9 +268,7 @@ def forget_cancel(directory: Path) -> None:
     (directory / CANCEL_NAME).unlink(missing_ok=True)
 
 
-def cancel_run(
-    directory: Path, *, allow_code: bool = False, patience: float = PATIENCE
-) -> Cancellation:
+def cancel_run(directory: Path, *, allow_code: bool = False) -> Cancellation:
     """Cancel what waits in a queue, and stop the process at work; a job that runs is left alone."""
     store = RunStore(directory)
     prepared = store.prepared(allow_code=allow_code)
@@ -280,7 +278,7 @@ def cancel_run(
     prepared = quoting.settle_design(prepared)
     backends = make_backends(prepared)
     found: dict[str, JobState] = {}
-    end = time.monotonic() + patience
+    end = time.monotonic() + PATIENCE
     while True:
         # Again at every look: the process at work may just have been submitting.
         for place, history in _open_rounds(directory):

@@ -1,6 +1,6 @@
 """The formulas of the core against something independent of them, as measured numbers.
 
-The tests assert every check below; ``make bench`` prints the same numbers.
+The tests assert every check below; ``make figures`` prints the same numbers.
 """
 
 from dataclasses import dataclass

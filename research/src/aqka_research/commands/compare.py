@@ -151,9 +151,12 @@ def _comparison(
     seeds: int, tasks: list[str], quick: bool, half: str, page: Path, cells: "RunCells"
 ) -> tuple[list[str], object, partial[None]]:
     """Return the page, what --json prints, and what prints the rest."""
+    from aqka_research.benchmarks.classical import controls
     from aqka_research.commands.comparison_table import print_comparison
     from aqka_research.compare import comparison
     from aqka_research.compare.page import comparison_blocks
+    from aqka_research.figures.page import PageRun
+    from aqka_research.suite import SUITE
 
     ours = comparison.METHODS
     found = comparison.compare(
@@ -164,8 +167,9 @@ def _comparison(
         baseline_budgets=(1.0, 10.0, 100.0) if quick else comparison.BASELINE_SHOTS_PER_PAIR,
         cells_of=cells,
     )
+    control = controls(PageRun(page, page.parent), [name for name in tasks if name in SUITE], 2)
     return (
-        comparison_blocks(found, half),
+        comparison_blocks(found, half, control),
         _comparison_facts(found),
         partial(print_comparison, found),
     )
