@@ -1,1 +1,1 @@
-"""A :class:`~aqka.QuantumKernel` where Qiskit Machine Learning and PennyLane expect their own."""
+"""A :class:`~aqka.QuantumKernel` where Qiskit Machine Learning and sQUlearn expect their own."""

@@ -5,7 +5,7 @@ accuracies come from another. Shots are drawn from the exact noisy states of eac
 Fez.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -156,10 +156,16 @@ def _classical(split: int) -> dict[str, float]:
     return {name: float(np.mean(labels == LABELS[new])) for name, labels in found.items()}
 
 
-def controls(run: PageRun, splits: Iterable[int]) -> dict[str, list[float]]:
-    """Return the accuracies of the best classical model, in hindsight, and the majority class."""
+def controls(
+    run: PageRun, splits: Iterable[int], others: Mapping[str, list[float]] | None = None
+) -> dict[str, list[float]]:
+    """Return the accuracies of the best classical model, in hindsight, and the majority class.
+
+    ``others`` are those of more models that may be the best.
+    """
     (one,) = run.cells(without_shots, [{"scale": None, "splits": [*splits]}])
     found = {name: [split[name] for split in one["found"]] for name in one["found"][0]}
+    found |= others or {}
     majority = found.pop(MAJORITY)
     best = max(found, key=lambda name: np.mean(found[name]))
     return {f"best of {len(found)} classical models ({best})": found[best], MAJORITY: majority}
