@@ -10,7 +10,7 @@ SEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
-.PHONY: demo test check checked pytest browser chaos figures figures-status docs notebooks constraints clean
+.PHONY: demo test check checked pytest browser chaos figures pictures figures-status docs notebooks constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
@@ -47,6 +47,12 @@ chaos: .venv/.test
 figures: .venv/.bench
 	@$(BIN)/python -m aqka_research.figures $(PAGES) $(if $(QUICK),--quick) $(if $(FORCE),--force) \
 		$(if $(WORKERS),--workers $(WORKERS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+	$(if $(PAGES)$(QUICK),,@$(MAKE) --no-print-directory pictures)
+
+# The pictures of the other pages, which the tests compare with what these pages draw.
+pictures: .venv/.test browser
+	@AQKA_DRAW=1 $(BIN)/python -m pytest --quiet docs
+	@$(BIN)/python -m tests.report.picture
 
 figures-status: .venv/.test
 	@$(BIN)/python -m aqka_research.figures --status $(PAGES)

@@ -56,7 +56,7 @@ def check_figure(drawn: Path, kept: Path) -> None:
     another machine draws other hits from the same seed. So size, words and layout must be the
     same, and what is inside the axes alike when it is looked at from afar.
     """
-    remedy = "If the new one is right: AQKA_DRAW=1 pytest docs, look at it, and commit it."
+    remedy = "If the new one is right: make pictures, look at it, and commit it."
     other = f"the page draws another docs/figures/{kept.name}"
     assert kept.exists(), f"docs/figures/{kept.name} is missing. {remedy}"
     (picture, words), (kept_picture, kept_words) = read_figure(drawn), read_figure(kept)

@@ -66,6 +66,15 @@ def test_a_figure_that_was_changed_is_noticed():
     assert noticed > 10
 
 
+def test_other_pages_link_to_measured_figures_and_repeat_none():
+    """Only the README's are compared with their page, so only there may they be repeated."""
+    link = re.compile(r"\[([^\]]*\d\s*(?:%|×|times)[^\]]*)\]\((?:\.\./)*measured/[\w-]+\.md")
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "measured"]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
+    assert {name: link.findall(text) for name, text in texts.items() if link.search(text)} == {}
+    assert sum("measured/" in text for text in texts.values()) > 5
+
+
 def test_what_the_summary_writes_into_the_readme_is_there():
     block = readme_block(ROOT / "docs" / "measured")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -3,12 +3,15 @@
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
 
 from aqka.errors import InputError
 from aqka_research.figures import run as runs
+from aqka_research.figures.__main__ import app
 from aqka_research.figures.page import Page
 from aqka_research.figures.registry import PAGES
 from aqka_research.figures.run_record import count_run, read_runs, times_run
@@ -126,6 +129,17 @@ def test_a_page_that_quotes_others_follows_them(toy, make):
     assert state(toy, make) == "current"
     (make.directory / "other.md").write_text("new")
     assert state(toy, make) == "quotes older pages"
+
+
+def test_the_status_is_listed_and_is_the_exit_code(toy, make, monkeypatch):
+    monkeypatch.setattr(runs, "chosen_pages", lambda names: [toy.page])
+    monkeypatch.setattr(runs, "status", partial(runs.status, directory=make.directory))
+    found = CliRunner().invoke(app, ["--status"])
+    assert (found.exit_code, found.output.split()[:4]) == (1, ["toy", "1", "min", "never"])
+    assert make()
+    found = CliRunner().invoke(app, ["--status"])
+    assert (found.exit_code, found.output.split()[3]) == (0, "current")
+    assert found.output.endswith("0 of 1 to compute, about 0 minutes.\n")
 
 
 def test_runs_are_recorded(tmp_path):
