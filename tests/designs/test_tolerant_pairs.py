@@ -78,7 +78,7 @@ def test_a_session_reads_the_mean_of_w_to_the_flipped_bits():
     assert 0 < w < 1
     assert np.all(np.abs(error) < 5)
     assert 0.5 < np.mean(error**2) < 2
-    assert "another kernel" in estimate.meaning
+    assert "a different kernel" in estimate.meaning
     assert not estimate.is_fidelity
     assert measured_by(table) == estimate.design == TOLERANT
     assert table.flips.sum() == table.total == 28 * 400

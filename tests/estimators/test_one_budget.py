@@ -117,7 +117,7 @@ def test_time_on_tiles_buys_the_shots_of_all_tiles(design):
         ({"budget": "15 s"}, 2),  # to choose: one of each design
         ({"budget": 3000, "new_points": 1}, 2),
         ({"budget": 3000, "design": "points"}, 1),
-        ({}, 2),  # with the default budget no quote is shown
+        ({}, 3),  # to choose, and for the default shots of what was chosen; none is shown
     ],
 )
 def test_the_quote_that_chose_the_design_is_the_one_that_is_kept(monkeypatch, settings, count):
@@ -134,7 +134,7 @@ def test_the_quote_that_chose_the_design_is_the_one_that_is_kept(monkeypatch, se
     asked.clear()
     settings.pop("new_points", None)
     QuantumKernel(**settings).fit(X[:6])
-    assert len(asked) == count + ("budget" not in settings)
+    assert len(asked) == count
 
 
 def test_a_budget_of_one_qubit_is_quoted_for_one_qubit():

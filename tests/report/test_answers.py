@@ -38,7 +38,7 @@ def test_words_follow_the_numbers(report):
 
     assert advice(0.1, 0.02).startswith("More shots:")
     assert advice(0.0, 0.01).startswith("Not more shots:")
-    assert advice(0.03, 0.03).startswith("12 training points do not show")
+    assert advice(0.03, 0.03).startswith("12 training points are too few to tell whether")
 
 
 def test_against_the_majority_it_is_the_exact_test_that_counts(report):

@@ -104,5 +104,5 @@ def test_ibm_jobs_are_looked_up_by_all_tags():
 
 
 def test_credentials_are_not_pickled():
-    with pytest.raises(InputError, match="its token would be written"):
+    with pytest.raises(InputError, match="its token would be stored"):
         pickle.dumps(ibm.IbmService("device", {}))
