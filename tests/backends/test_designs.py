@@ -65,10 +65,10 @@ def transpiled(monkeypatch):
 def test_a_run_transpiles_and_tiles_the_circuit_of_its_design_alone(
     kind, design, tmp_path, transpiled
 ):
-    many = np.random.default_rng(4).uniform(0, 1, (20, 2))
+    many = np.random.default_rng(4).uniform(0, 1, (12, 2))
     backend = made(kind, tmp_path, "pairs").with_points(many)  # the default
     assert transpiled == []
-    found = acquire(backend, [1, -1] * 10, 4000, design=design).design.name
+    found = acquire(backend, [1, -1] * 6, 1200, design=design).design.name
     assert found == ("pairs" if design == "pairs" else "points")
     assert transpiled == [found]
     alone = made(kind, tmp_path, found)
@@ -93,10 +93,10 @@ def test_a_backend_with_sentinels_settles_what_it_wraps(tmp_path):
 
 
 def test_a_backend_that_begins_with_the_other_design_gives_the_same_counts(tmp_path):
-    first = acquire(made("sampler", tmp_path, "points"), [1, -1, 1, -1], 4000, design="points")
+    first = acquire(made("sampler", tmp_path, "points"), [1, -1, 1, -1], 400, design="points")
     backend = made("sampler", tmp_path, "pairs")
     acquire(backend, [1, -1, 1, -1], 60, design="pairs")
-    second = acquire(backend, [1, -1, 1, -1], 4000, design="points")
+    second = acquire(backend, [1, -1, 1, -1], 400, design="points")
     for name in ("shots", "cells", "outcomes", "counts"):
         np.testing.assert_array_equal(getattr(first.table, name), getattr(second.table, name))
 

@@ -178,7 +178,10 @@ def test_results_of_a_page_that_cannot_run_here_are_kept(toy, tmp_path):
     assert not runs.make_page(page, directory=tmp_path, work=tmp_path, say=lambda _: None)
 
 
-QUICKEST = ("classical", "candidates", "comparison", "points", "prediction", "total", "demo")
+QUICKEST = (
+    *("classical", "candidates", "comparison", "demo", "everything", "flipped-bits"),
+    *("points", "prediction", "prior", "shrinkage", "total", "total-fez"),
+)
 
 
 @pytest.mark.parametrize("name", [*QUICKEST, "held-out", "summary"])
