@@ -13,7 +13,7 @@ PAGES = (
         "everything",
         "aqka_research.compare.everything_page:page",
         "Everything side by side: QPU time until the accuracy is the exact kernel's",
-        26,
+        23,
         halves=("confirmation",),
     ),
     Page(
@@ -152,7 +152,7 @@ PAGES = (
         "readings",
         "aqka_research.reproduce.pages:readings_page",
         "Readings: what holds under which reading of the paper",
-        76,
+        54,
         store="reproduction",
     ),
     Page(
