@@ -58,7 +58,7 @@ def test_the_usual_way_beside_ours_in_shots_time_and_money(
 ):
     picture = tmp_path / "demo.png"
     shown = call(monkeypatch, capsys, "demo", "--seeds", "2", "--picture", str(picture))
-    for words in ("4 a pair", "39,800", "a plain SVM", "16 a point", "Less QPU time by step"):
+    for words in ("4 a pair", "39,800", "a plain SVM", "16 a point", "QPU time, step by step"):
         assert words in shown.out
     assert max(map(len, shown.out.splitlines()[:9])) <= 80
     assert picture.read_bytes().startswith(b"\x89PNG")

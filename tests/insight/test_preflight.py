@@ -157,6 +157,17 @@ def test_a_scan_prefers_what_its_shots_can_resolve():
     assert found.scores[1].means[0] > found.scores[0].means[0] + 0.1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_shot_noise_makes_no_kernel_far_worse_than_the_mean(seed):
+    """A measured kernel has negative eigenvalues: a tiny ridge would divide by what is left."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 3, (40, 2))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=40)
+    candidates = [Candidate({"scale": scale}, scale * X, "zz") for scale in (0.25, 0.5, 1, 2)]
+    found = scan(candidates, y, repeated_folds(y), KernelHead(y), Spending(5000, 32))
+    assert min(score.means[0] for score in [*found.scores, found.nested]) > -0.5
+
+
 def test_of_equals_the_users_own_settings_win():
     X, y = planted(40)
     twins = [Candidate({"k": name}, X, "zz") for name in ("own", "twin")]

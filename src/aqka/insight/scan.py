@@ -178,9 +178,8 @@ class Scan:
     candidates: list[Candidate]  # the first is the user's own
     scores: list[FoldScores]
     nested: FoldScores
-    """Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
-    out: an estimate for the winner that choosing it has not inflated. One repetition of the folds:
-    judging every candidate again and again is most of the work."""
+    """Score of what looks best by leave-one-out among the points that a fold does not hold out:
+    that of the winner, not inflated by choosing it. One repetition of the folds, to save time."""
 
     @property
     def order(self) -> list[int]:
@@ -229,11 +228,12 @@ def scan(
             kernel = rows = candidate.kernel()
         else:
             kernel, rows = candidate.measured(spending, np.random.default_rng(number))
+            # No ridge may be so small that it blows up noise along the noise's own eigenvectors.
+            kernel += 2 * max(0.0, -np.linalg.eigvalsh(kernel)[0]) * np.eye(len(kernel))
         inside[number] = [head.judge(kernel, points) for points in not_held]
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
-        predict_fold = partial(head.predict, kernel, rows=rows)
-        scores.append(fold_scores.score_folds(name, predict_fold, y, folds))
+        answers = partial(head.predict, kernel, rows=rows)
+        scores.append(fold_scores.score_folds(name, answers, y, folds))
         on_candidate()
-    chosen = inside.argmax(axis=0)
-    nested = np.array([scores[number].values[k] for k, number in enumerate(chosen)])
+    nested = np.array([scores[best].values[k] for k, best in enumerate(inside.argmax(axis=0))])
     return Scan(candidates, scores, FoldScores("best settings, nested", nested, n_folds))
