@@ -17,6 +17,7 @@ from aqka import (
     train_map,
 )
 from aqka.backends import LightConeBackend, RuntimeBackend
+from aqka.planning.budget import Money, QpuTime
 from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(0).uniform(0, 1, (6, 2))
@@ -140,6 +141,34 @@ def test_another_run_is_quoted_for_the_device_as_it_is_now(tmp_path, monkeypatch
     assert now.quote_.execution_seconds > before.quote_.execution_seconds
     again = fitted("same")
     assert (again.quote_, again.shots_used_) == (before.quote_, before.shots_used_)
+
+
+@pytest.mark.parametrize("kind", [QuantumRidgeClassifier, QuantumKernel])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("60 s", "1 min"),
+        ("60 s", QpuTime(60.0)),
+        ("$20 at $96/min", Money(20.0, rate=96.0)),
+    ],
+)
+def test_the_same_budget_in_other_words_is_the_same_run(tmp_path, monkeypatch, kind, one, other):
+    def fitted(budget):
+        how = {"budget": budget, "feature_map": "zz", "directory": tmp_path / "kept"}
+        return kind(backend=BackendFactory(Waits), **how).fit(X, Y)
+
+    before = fitted(one)
+    monkeypatch.setattr(Waits, "rep_delay", 1e-3)
+    assert fitted(other).shots_used_ == before.shots_used_
+
+
+@pytest.mark.parametrize("kind", [QuantumRidgeClassifier, QuantumKernel])
+@pytest.mark.parametrize("design", ["points", "auto"])
+@pytest.mark.parametrize("budget", [0, "", False, 0.0])
+def test_a_budget_of_nothing_is_refused(kind, design, budget, tmp_path):
+    for directory in (None, tmp_path):
+        with pytest.raises(InputError, match="budget"):
+            kind(budget=budget, design=design, directory=directory).fit(X, Y)
 
 
 @pytest.mark.parametrize("design", ["points", "auto"])

@@ -27,6 +27,7 @@ from aqka.designs import design_names
 from aqka.designs.points import qubits_of
 from aqka.errors import InputError, LedgerError
 from aqka.estimators._source import Purchase
+from aqka.planning.budget import as_budget
 from aqka.runs.audit import begun_history
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.session import Session
@@ -85,7 +86,7 @@ class Request:
         design = purchase.design
         design.check_backend(backend, problem.n_points)
         shots = self.buys
-        if shots is None or self.budget != str(purchase.budget):
+        if shots is None or self.budget != str(as_budget(purchase.budget)):
             shots = purchase.quoted(self.rows, backend).shots + design.calibration_shots
         session = Training(
             problem,

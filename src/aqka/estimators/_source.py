@@ -48,7 +48,7 @@ class Purchase:
 
     feature_map: Any = None
     backend: Any = STATEVECTOR
-    budget: int | str | None = None
+    budget: Any = None
     allocator: Any = None
     directory: str | Path | None = None
     seed: int = 0
@@ -70,12 +70,12 @@ class Purchase:
     def settled(self, X: NDArray[Any], factory: Any, design: Design | None) -> Self:
         """Return it with a backend and a design: where None is named the better one, and why."""
         made = replace(self, backend=factory, design=design or Points())
-        if not (self.directory is None or isinstance(as_budget(self.budget or 1), Shots)):
-            made = made._with_terms(X, design)
+        budget = Pairs().default_shots(len(X), 1) if self.budget is None else as_budget(self.budget)
+        if not (self.directory is None or isinstance(budget, Shots | int)):
+            made = made._with_terms(X, design, budget)
         if design is not None or made.usage is not None:
             return made
-        probe = made.make(X[:2])
-        asked = replace(made, budget=self.budget or Pairs().default_shots(len(X), 1))
+        probe, asked = made.make(X[:2]), replace(made, budget=budget)
         # Both by the circuit of points: that of a pair is transpiled only if it is going to be run.
         both = (Pairs(), Points())
         quotes = {one.name: replace(asked, design=one).quoted(X, probe) for one in both}
@@ -108,13 +108,13 @@ class Purchase:
         wish = Wish(self.new_points or 0, calibration_shots=calibration, design=design.name)
         return quote(len(X), budget, n_qubits=qubits, wish=wish, **vars(usage))
 
-    def _with_terms(self, X: NDArray[Any], design: Design | None) -> Self:
+    def _with_terms(self, X: NDArray[Any], design: Design | None, budget: Any) -> Self:
         """Return it with the file of this very run's terms, and on those terms if it has begun.
 
         Time and money buy other shots of a recalibrated device: a run keeps those it promised.
         """
-        run = [self.make(X[:2]).fingerprint(), digest(X), self.labels, design, self.seed]
-        asked = f"{self.budget} {self.new_points} {make_allocator(self.allocator).describe()}"
+        run = [self.make(X[:2]).fingerprint(), digest(X * 1.0), self.labels, design, int(self.seed)]
+        asked = f"{budget} {self.new_points} {make_allocator(self.allocator).describe()}"
         path = Path(self.directory or "") / f"terms-{text_digest(f'{run} {asked}')}.json"
         if not path.exists():
             return replace(self, terms=path)
@@ -124,7 +124,7 @@ class Purchase:
             usage = Usage(HERON.with_rep_delay(kept["delay"]), depth, tiles)
             design, reason = design or as_design(kept["design"]), str(kept["reason"])
             return replace(self, usage=usage, design=design, reason=reason)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, ArithmeticError) as error:
             raise LedgerError(f"{path} is damaged: {error}; restore it from a copy.") from error
 
     def keep_terms(self, bought: Quote, backend: Backend) -> None:

@@ -26,6 +26,7 @@ from aqka.errors import InputError, JobError
 from aqka.estimators._known import KNOWN
 from aqka.estimators._requests import Request, folders, load, remove, save
 from aqka.estimators._source import Purchase
+from aqka.planning.budget import as_budget
 from aqka.runs.driver import drive
 from aqka.runs.spend import Spend
 from aqka.sessions import Training
@@ -176,7 +177,7 @@ class Store(Living):
         errand = self._errand(request)
         self.known.check(request, errand.session)
         if request.trains and self._purchase.terms:  # time or money, in a directory
-            budget = str(self._purchase.budget)
+            budget = str(as_budget(self._purchase.budget))
             request = replace(request, budget=budget, buys=errand.session.budget)
         folder = None if self._directory is None else save(self._directory, request, self.design)
         try:
