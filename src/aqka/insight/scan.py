@@ -228,7 +228,7 @@ def scan(
             kernel = rows = candidate.kernel()
         else:
             kernel, rows = candidate.measured(spending, np.random.default_rng(number))
-            # No ridge may be so small that it blows up noise along the noise's own eigenvectors.
+            # Every eigenvalue is lifted to the noise's own size: small ridges would blow noise up.
             kernel += 2 * max(0.0, -np.linalg.eigvalsh(kernel)[0]) * np.eye(len(kernel))
         inside[number] = [head.judge(kernel, points) for points in not_held]
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())

@@ -16,6 +16,9 @@ from aqka_research.commands.stopping import keeping_finished_cells
 if TYPE_CHECKING:
     from aqka_research.compare.findings import Comparison
     from aqka_research.sweep.cells import RunCells
+    from aqka_research.sweep.store import Result
+
+CONTROL_SEEDS = 2  # data sets of each task on which classical models are scored
 
 
 class Half(StrEnum):
@@ -151,11 +154,9 @@ def _comparison(
     seeds: int, tasks: list[str], quick: bool, half: str, page: Path, cells: "RunCells"
 ) -> tuple[list[str], object, partial[None]]:
     """Return the page, what --json prints, and what prints the rest."""
-    from aqka_research.benchmarks.classical import controls
     from aqka_research.commands.comparison_table import print_comparison
     from aqka_research.compare import comparison
     from aqka_research.compare.page import comparison_blocks
-    from aqka_research.figures.page import PageRun
     from aqka_research.suite import SUITE
 
     ours = comparison.METHODS
@@ -167,12 +168,20 @@ def _comparison(
         baseline_budgets=(1.0, 10.0, 100.0) if quick else comparison.BASELINE_SHOTS_PER_PAIR,
         cells_of=cells,
     )
-    control = controls(PageRun(page, page.parent), [name for name in tasks if name in SUITE], 2)
+    control = _without_shots(page, [name for name in tasks if name in SUITE])
     return (
         comparison_blocks(found, half, control),
         _comparison_facts(found),
         partial(print_comparison, found),
     )
+
+
+def _without_shots(page: Path, tasks: list[str]) -> dict[str, "Result"]:
+    """Return what the best classical model and the majority class reach on each task."""
+    from aqka_research.benchmarks.classical import controls
+    from aqka_research.figures.page import PageRun
+
+    return controls(PageRun(page, page.parent), tasks, CONTROL_SEEDS)
 
 
 def _totals(
@@ -187,10 +196,8 @@ def _totals(
     """Return the same of points against pairs."""
     from dataclasses import asdict
 
-    from aqka_research.benchmarks.classical import controls
     from aqka_research.compare.total import LEVELS, POINT_LEVELS, compare_totals
     from aqka_research.compare.total_page import means, target_lines, total_blocks
-    from aqka_research.figures.page import PageRun
 
     found = compare_totals(
         seeds,
@@ -200,7 +207,7 @@ def _totals(
         device=device,
         cells_of=cells,
     )
-    control = controls(PageRun(page, page.parent), tasks, 2)
+    control = _without_shots(page, tasks)
 
     def show(console: Console) -> None:
         for line in target_lines(found, device):
