@@ -117,7 +117,7 @@ def test_time_on_tiles_buys_the_shots_of_all_tiles(design):
         ({"budget": "15 s"}, 2),  # to choose: one of each design
         ({"budget": 3000, "new_points": 1}, 2),
         ({"budget": 3000, "design": "points"}, 1),
-        ({}, 3),  # to choose, and for the default shots of what was chosen; none is shown
+        ({}, 1),  # for the default shots of the design that was chosen; it is not shown
     ],
 )
 def test_the_quote_that_chose_the_design_is_the_one_that_is_kept(monkeypatch, settings, count):

@@ -75,20 +75,20 @@ class Purchase:
             made = made._with_terms(X, design, budget)
         if design is not None or made.usage is not None:
             return made
-        probe, asked = made.make(X[:2]), replace(made, budget=budget)
+        probe = made.make(X[:2])
         # Both by the circuit of points: that of a pair is transpiled only if it is going to be run.
-        both = (Pairs(), Points())
-        quotes = {one.name: replace(asked, design=one).quoted(X, probe) for one in both}
+        both = () if self.budget is None else (Pairs(), Points())
+        quotes = {one.name: replace(made, design=one).quoted(X, probe) for one in both}
         choice = resolve(
             allocator=self.allocator,
             n_points=max(2, len(X)),
             n_qubits=probe.n_qubits,
-            budget={name: one.total.shots for name, one in quotes.items()},
+            budget={name: one.total.shots for name, one in quotes.items()} or budget,  # type: ignore[arg-type]
             new_points=self.new_points,
             on_top=self.new_points is None,
             measures_pairs=probe.measures_pairs,
         )
-        found = None if self.budget is None else quotes[choice.design.name]
+        found = quotes.get(choice.design.name)
         return replace(made, design=choice.design, reason=choice.reason, quote=found)
 
     def make(self, X: Any, columns: Any = None) -> Backend:
